@@ -41,6 +41,8 @@ export type OrderFilter = Readonly<{ event?: string; market?: string; outcome?: 
 
 /** Default time that a request is retried during restarts and throttling, in ms. */
 export const PATIENCE_MS = 60_000;
+/** Number of times that a long book is read from its first page, because it has changed between its pages. */
+const BOOK_TRIES = 5;
 
 /** Encodes a query. Spaces become `%20`, never `+`, because the exchange decodes only `%XX`. */
 export function encodeQuery(query: Query): string {
@@ -149,9 +151,23 @@ export class RestClient {
     return this.#read(`/v3/catalog/markets/${marketId}`, MarketAnswer);
   }
 
-  /** Returns the book of a market (default CASH). */
-  book(marketId: string, currency?: "COIN"): Promise<BookAnswer> {
-    return this.#read(`/v3/catalog/markets/${marketId}/book`, BookAnswer, { currency });
+  /**
+   * Returns the book of a market (default CASH), from all pages. Throws when a long book changes between its pages each
+   * time; follow it on the stream then.
+   */
+  async book(marketId: string, currency?: "COIN"): Promise<BookAnswer> {
+    const path = `/v3/catalog/markets/${marketId}/book`;
+    for (let tries = 0; tries < BOOK_TRIES; tries += 1) {
+      let page = await this.#read(path, BookAnswer, { currency });
+      const book = { seq: page.seq, orders: page.orders };
+      while (page.next !== undefined && page.seq === book.seq) {
+        page = await this.#read(path, BookAnswer, { currency, after: page.next });
+        for (const [outcomeId, orders] of Object.entries(page.orders))
+          book.orders[outcomeId]?.push(...orders);
+      }
+      if (page.seq === book.seq) return book;
+    }
+    throw new Error(`the book of ${marketId} changes faster than it can be read; follow it on the stream`);
   }
 
   /** Returns the token buckets of the key. */

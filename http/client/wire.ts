@@ -105,7 +105,12 @@ const BookOrder = z.object({ orderId: Text, price: Text, qty: Whole });
 export type BookOrder = z.infer<typeof BookOrder>;
 
 /** A book: resting orders by outcome, best price first, then queue order. */
-export const BookAnswer = z.object({ seq: Whole, orders: z.record(Text, z.array(BookOrder)) });
+export const BookAnswer = z.object({
+  seq: Whole,
+  orders: z.record(Text, z.array(BookOrder)),
+  /** Cursor of the next page of a long book. */
+  next: Text.optional(),
+});
 export type BookAnswer = z.infer<typeof BookAnswer>;
 
 /** Balance of a subaccount in dollars: in all, available and reserved (contract section 5.13). */

@@ -7,6 +7,8 @@ interface Kept {
 
 /** Memory for the serialized books of a gateway, in bytes. */
 const MAX_BYTES = 64 * 1_048_576;
+/** Memory that a book takes beside its bytes: its name and its place. A caller may ask for many small parts. */
+const ENTRY_BYTES = 500;
 
 export class BookCache {
   /** The least recently used one first. */
@@ -28,7 +30,7 @@ export class BookCache {
   keep(name: string, kept: Kept): void {
     this.#drop(name);
     this.#kept.set(name, kept);
-    this.#bytes += kept.json.length;
+    this.#bytes += sizeOf(kept);
     for (const oldest of this.#kept.keys()) {
       if (this.#bytes <= this.maxBytes) return;
       this.#drop(oldest);
@@ -36,7 +38,13 @@ export class BookCache {
   }
 
   #drop(name: string): void {
-    this.#bytes -= this.#kept.get(name)?.json.length ?? 0;
+    const kept = this.#kept.get(name);
+    if (kept === undefined) return;
+    this.#bytes -= sizeOf(kept);
     this.#kept.delete(name);
   }
+}
+
+function sizeOf({ json }: Kept): number {
+  return json.length + ENTRY_BYTES;
 }

@@ -28,6 +28,7 @@ import type { Freshness, ReadModel } from "../trading/freshness.js";
 import { BookCache } from "./book-cache.js";
 import {
   Book,
+  bookCursor,
   BookQuery,
   CANDLE_INTERVALS_MS,
   Candles,
@@ -67,19 +68,6 @@ interface CandleRange {
 const SIGNED_CANDLES: CandleRange = { candles: 5_000, days: Infinity };
 const PUBLIC_CANDLES: CandleRange = { candles: 1_000, days: 31 };
 const DAY_MS = 86_400_000;
-
-/** Returns the orders at the first `depth` prices of a ladder. */
-function topOf<Order extends { readonly price: number }>(
-  ladder: readonly Order[],
-  depth: number,
-): readonly Order[] {
-  let levels = 0;
-  const end = ladder.findIndex(({ price }, index) => {
-    if (price !== ladder[index - 1]?.price) levels += 1;
-    return levels > depth;
-  });
-  return end === -1 ? ladder : ladder.slice(0, end);
-}
 
 /**
  * Reads pages of events and markets, for the routes and for the queries of the stream; `statuses` narrows a page to
@@ -215,7 +203,7 @@ function routesBelow(
     docs: {
       summary: "Retrieve the book of a market",
       description:
-        "Returns the resting orders of each outcome: the best price first, and orders of one price in queue order. With `depth` it has that many price levels of each outcome.",
+        "Returns the resting orders of each outcome: the best price first, and orders of one price in queue order. With `depth` it has that many price levels of each outcome. A book of more than `limit` orders comes in pages, which belong together while their `seq` is the same.",
       refuses: ["MARKET_NOT_FOUND"],
       also: UNCHANGED,
       exampleQuery: { currency: "CASH", depth: "10" },
@@ -223,12 +211,12 @@ function routesBelow(
     run: async ({ id, query, incoming }) => {
       const record = visible(await reference.market(id("marketId")));
       const { marketId } = record;
-      const { currency, depth = Infinity } = query;
-      const name = `${marketId} ${currency} ${depth}`;
+      const { currency, depth, limit, after: offset } = query;
+      const name = [marketId, currency, depth, limit, offset].join(" ");
       const kept = serialized.get(name);
-      const found = await books.bookUnless(marketId, currency, kept?.seq);
+      const found = await books.bookUnless(marketId, currency, kept?.seq, { depth, limit, offset });
       if (found === undefined) throw new Refused("MARKET_NOT_FOUND");
-      const etag = etagOf(marketId, currency, depth, found.seq);
+      const etag = etagOf(name, found.seq);
       const headers = { ETag: etag, "Cache-Control": "no-cache" };
       if (matchesEtag(incoming.header("if-none-match"), etag))
         return { status: 304, headers, body: undefined };
@@ -236,7 +224,7 @@ function routesBelow(
       if (found.orders === undefined) throw new Error("the book has no orders, and none are kept");
       const orders = found.orders.map((ladder, outcome): [string, object[]] => [
         outcomeIdOf(record, outcome),
-        topOf(ladder, depth).map(({ orderId, price, qty }) => ({ orderId, price: formatPrice(price), qty })),
+        ladder.map(({ orderId, price, qty }) => ({ orderId, price: formatPrice(price), qty })),
       ]);
       const body = {
         marketId,
@@ -245,6 +233,7 @@ function routesBelow(
           string,
           { orderId: string; price: string; qty: number }[]
         >,
+        ...(found.hasMore ? { next: bookCursor(offset + limit) } : {}),
         ...coin(currency),
       };
       const json = Buffer.from(JSON.stringify(body));

@@ -109,7 +109,8 @@ export function streamCatalog(reference: Reference): Catalog {
       const outcomes = market.outcomes.map(({ outcomeId, name }) => ({ outcomeId, name }));
       return { marketId, eventId: market.event.eventId, outcomes };
     },
-    // A hidden event answers as a missing one.
+    // A hidden event and its markets answer as missing ones.
+    isListed: async (marketId) => (await reference.market(marketId))?.event.visible === true,
     marketsOf: async (eventId) =>
       (await reference.event(eventId))?.visible === true ? reference.marketIdsOf(eventId) : undefined,
     onMarket: (listener) => reference.onMarket(listener),

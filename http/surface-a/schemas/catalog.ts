@@ -42,9 +42,24 @@ export const MarketsQuery = z.strictObject({
   event: Uuid.optional(),
 });
 
+/** Number of orders on one page of a book. */
+const MAX_BOOK_ORDERS = 5_000;
+const BOOK_CURSOR = /^[0-9a-z]{1,6}$/;
+
+/** Returns the cursor of the page of a book that begins behind so many orders. */
+export function bookCursor(offset: number): string {
+  return offset.toString(36);
+}
+
 export const BookQuery = z.strictObject({
   currency: Currency.default("CASH"),
   depth: QueryCount(MAX_LEVELS).optional(),
+  limit: QueryCount(MAX_BOOK_ORDERS).default(MAX_BOOK_ORDERS),
+  after: z
+    .string()
+    .regex(BOOK_CURSOR, "must be a cursor: the 'next' of an earlier page of this book")
+    .transform((cursor) => Number.parseInt(cursor, 36))
+    .default(0),
 });
 export const TradesQuery = z.strictObject({
   ...PageQuery,
@@ -120,6 +135,7 @@ export const Book = z.strictObject({
   marketId: z.uuid(),
   seq: z.int(),
   orders: z.record(z.uuid(), z.array(BookOrder)),
+  next: z.string().optional(),
   currency: z.literal("COIN").optional(),
 });
 

@@ -69,6 +69,8 @@ const SWEEP_MS = 15_000;
 const MAX_CACHED = 500;
 /** Maximum size of the cached JSON. */
 const MAX_BYTES = 256 * 1024 * 1024;
+/** Number of orders that a ladder shows. The levels of `view=simple` cover all orders. */
+const MAX_LADDER_ORDERS = 1_000;
 /** Maximum number of attempts: a description may change while the replicas of the previous one are acquired. */
 const MAX_TRIES = 5;
 
@@ -240,7 +242,8 @@ export class EventMarkets {
     const { fixedPart } = market;
     if (known?.fixedPart === fixedPart && known.replica === replica && known.seqs === seqs)
       return known.piece;
-    const book = bookOnB(market.record, replica?.ladders(currency) ?? [], currency, view);
+    const limit = view === "ladder" ? MAX_LADDER_ORDERS : undefined;
+    const book = bookOnB(market.record, replica?.ladders(currency, limit) ?? [], currency, view);
     const whole = (): MarketWithBook => ({ ...marketOnB(market, liveOf(market, replica, currency)), book });
     const piece = new Piece(part === "book" ? book : whole());
     cached.rendered.set(key, { fixedPart, replica, seqs, piece });

@@ -122,7 +122,7 @@ export function emmMarketRoutes(base: string, parts: EmmMarketParts) {
     answer: Markets.optional(),
     docs: {
       summary: "List open markets",
-      description: "Returns the open markets, at most 1 s old.",
+      description: "Returns the open markets of visible events, at most 1 s old.",
       also: UNCHANGED,
       exampleQuery: { leagues: "NFL,NBA", marketTypes: "MONEY,SPREAD" },
     },

@@ -1,4 +1,4 @@
-/** Open markets of surface B: read at most once per second, and again after every change. */
+/** Open markets of visible events, for surface B: read at most once per second, and again after every change. */
 
 import { isUnavailable, type Database } from "../../../db/database.js";
 import { allMarkets } from "../../../db/queries/catalog/markets.js";
@@ -64,7 +64,7 @@ export class OpenMarkets {
   }
 
   async #read(): Promise<Listing> {
-    const records = await allMarkets(this.db, { statuses: ["OPEN"] });
+    const records = await allMarkets(this.db, { statuses: ["OPEN"], visible: true });
     const markets = (await describeMarkets(this.db, records)).map((market) => ({
       league: market.event.league,
       marketType: market.record.marketType,

@@ -38,6 +38,16 @@ export interface LadderOrder extends RestingOrder {
 export interface MarketBook {
   readonly seq: number;
   readonly orders: readonly (readonly RestingOrder[])[];
+  /** True if the part that was asked for leaves out orders behind it. */
+  readonly hasMore: boolean;
+}
+
+/** Part of a book. The orders count over all outcomes, in market order. */
+export interface BookPart {
+  /** Number of price levels of each outcome. */
+  readonly depth?: number | undefined;
+  readonly offset?: number | undefined;
+  readonly limit?: number | undefined;
 }
 
 /** Position of an order in the book, with its quantity and time at acceptance. */
@@ -173,21 +183,26 @@ export class PublicMarket {
     }
   }
 
-  /** Returns the book by outcome index: best price first, then queue order. */
-  book(currency: Currency): MarketBook {
+  /** Returns the book, or a part of it, by outcome index: best price first, then queue order. */
+  book(currency: Currency, part: BookPart = {}): MarketBook {
     const { ladders, seqs } = this.#books[currency];
-    return { seq: seqs.book, orders: ladders.map(ordersOf) };
+    return { seq: seqs.book, ...partOf(ladders, part) };
   }
 
-  /** Returns the book in the order of `book`, with the original quantity and the acceptance time of each order. */
-  ladders(currency: Currency): readonly (readonly LadderOrder[])[] {
+  /**
+   * Returns the first orders of each outcome (default all) in the order of `book`, with the original quantity and the
+   * acceptance time of each.
+   */
+  ladders(currency: Currency, limit = Infinity): readonly (readonly LadderOrder[])[] {
     const { ladders, places } = this.#books[currency];
     return ladders.map((ladder) =>
-      ordersOf(ladder).map((order) => {
-        const place = places.get(order.orderId);
-        assert(place !== undefined, `order ${order.orderId} is not in the book`);
-        return { ...order, originalQty: place.originalQty, acceptedTs: place.acceptedTs };
-      }),
+      partOf([ladder], { limit })
+        .orders.flat()
+        .map((order) => {
+          const place = places.get(order.orderId);
+          assert(place !== undefined, `order ${order.orderId} is not in the book`);
+          return { ...order, originalQty: place.originalQty, acceptedTs: place.acceptedTs };
+        }),
     );
   }
 
@@ -370,9 +385,28 @@ function levelOf(
   return { orders, ladder, price: place.price };
 }
 
-function ordersOf(ladder: Map<Ticks, Map<string, Contracts>>): RestingOrder[] {
-  const prices = [...ladder.keys()].sort((a, b) => b - a);
-  return prices.flatMap((price) =>
-    [...(ladder.get(price) ?? [])].map(([orderId, qty]) => ({ orderId, price, qty })),
-  );
+type Ladders = PublicBook["ladders"];
+
+function partOf(
+  ladders: Ladders,
+  { depth, offset = 0, limit = Infinity }: BookPart,
+): Omit<MarketBook, "seq"> {
+  let [skip, left, hasMore] = [offset, limit, false];
+  const orders = ladders.map((ladder) => {
+    const taken: RestingOrder[] = [];
+    for (const price of [...ladder.keys()].sort((a, b) => b - a).slice(0, depth)) {
+      for (const [orderId, qty] of ladder.get(price) ?? []) {
+        if (skip > 0) skip -= 1;
+        else if (left === 0) {
+          hasMore = true;
+          return taken;
+        } else {
+          taken.push({ orderId, price, qty });
+          left -= 1;
+        }
+      }
+    }
+    return taken;
+  });
+  return { orders, hasMore };
 }

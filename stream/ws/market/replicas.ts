@@ -2,7 +2,7 @@
 
 import type { Currency } from "../../../actors/market/types.js";
 import { assert } from "../../../actors/units.js";
-import type { MarketBook } from "./public-market.js";
+import type { BookPart, MarketBook } from "./public-market.js";
 import { Replica, type ReplicaSource } from "./replica.js";
 
 const WARM_MS = 60_000;
@@ -82,15 +82,16 @@ export class Replicas {
     return this.#upToDate(marketId, (market) => market.book(currency));
   }
 
-  /** Returns the book of a market like `book`, but only its seq when that is `knownSeq`. */
+  /** Returns a part of the book of a market like `book`, but only its seq when that is `knownSeq`. */
   bookUnless(
     marketId: string,
     currency: Currency,
     knownSeq: number | undefined,
+    part: BookPart = {},
   ): Promise<MarketBook | BookSeq | undefined> {
     return this.#upToDate(marketId, (market) => {
       const seq = market.seq("book", currency);
-      return seq === knownSeq ? { seq, orders: undefined } : market.book(currency);
+      return seq === knownSeq ? { seq, orders: undefined } : market.book(currency, part);
     });
   }
 

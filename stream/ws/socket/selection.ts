@@ -78,7 +78,7 @@ export async function prepare(
   await watcher.charge(Math.min(pairs, MAX_CHARGE));
   const markets: PreparedMarket[] = [];
   try {
-    await load(sources.replicas, wanted, currency, since, markets);
+    await load(sources, { wanted, direct, currency, since }, markets);
     const missing = [...direct.keys()].find((id) => !markets.some(({ replica }) => replica.marketId === id));
     if (missing !== undefined) throw new Refusal("MARKET_NOT_FOUND", `there is no market ${missing}`);
     const wallet =
@@ -120,15 +120,23 @@ async function expand(
   return wanted;
 }
 
-/** Loads the wanted markets into `loaded` one by one, so that the caller can release them after a failure. */
+interface Wanted extends Pick<Prepared, "currency" | "direct"> {
+  /** All markets, those of the events included. */
+  readonly wanted: ReadonlyMap<string, Mask>;
+  readonly since: Since | undefined;
+}
+
+/**
+ * Loads the wanted markets into `loaded` one by one, so that the caller can release them after a failure. Leaves out
+ * markets that do not exist, and named ones that are not listed.
+ */
 async function load(
-  replicas: Replicas,
-  wanted: ReadonlyMap<string, Mask>,
-  currency: Currency,
-  since: Since | undefined,
+  { replicas, catalog }: Sources,
+  { wanted, direct, currency, since }: Wanted,
   loaded: PreparedMarket[],
 ): Promise<void> {
   const loadOne = async ([marketId, mask]: readonly [string, Mask]): Promise<void> => {
+    if (direct.has(marketId) && !(await catalog.isListed(marketId))) return;
     const replica = await replicas.acquire(marketId);
     if (replica === undefined) return;
     try {

@@ -339,6 +339,21 @@ describe("requests", function () {
     expect((await bookOf("?depth=999")).prices).to.deep.equal(all);
     for (const depth of ["0", "1000", "x"])
       expect((await bookOf(`?depth=${depth}`)).answer.json["code"]).to.equal("INVALID_QUERY");
+    const pages: string[][][] = [];
+    for (let after: unknown = "0"; typeof after === "string";) {
+      const page = await bookOf(`?limit=2&after=${after}`);
+      pages.push(page.prices);
+      after = page.answer.json["next"];
+    }
+    expect(pages).to.deep.equal([
+      [["0.040", "0.030"], []],
+      [["0.030", "0.020"], []],
+      [["0.010"], ["0.010"]],
+    ]);
+    expect((await bookOf("?limit=6")).answer.json).to.not.have.property("next");
+    expect((await bookOf("?after=zzzzzz")).prices).to.deep.equal([[], []]);
+    for (const query of ["limit=0", "limit=5001", "after=", "after=-1", "after=zzzzzzz"])
+      expect((await bookOf(`?${query}`)).answer.status, query).to.equal(400);
     const etag = (await bookOf("?depth=1")).answer.headers.get("etag") ?? "";
     expect((await bookOf("?depth=1", { "If-None-Match": etag })).answer.status).to.equal(304);
     expect((await bookOf("?depth=2", { "If-None-Match": etag })).answer.status).to.equal(200);

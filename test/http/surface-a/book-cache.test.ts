@@ -2,10 +2,12 @@ import { expect } from "chai";
 import { BookCache } from "../../../http/surface-a/book-cache.js";
 
 describe("the cache of books", () => {
-  const book = (seq: number, bytes: number) => ({ seq, json: Buffer.alloc(bytes) });
+  /** Bytes that each book takes beside its JSON. */
+  const ENTRY_BYTES = 500;
+  const book = (seq: number, bytes: number) => ({ seq, json: Buffer.alloc(bytes * 1_000 - ENTRY_BYTES) });
 
   it("keeps the last book of a name", () => {
-    const cache = new BookCache(100);
+    const cache = new BookCache(100_000);
     cache.keep("a", book(1, 10));
     cache.keep("a", book(2, 20));
     expect(cache.get("a")?.seq).to.equal(2);
@@ -13,7 +15,7 @@ describe("the cache of books", () => {
   });
 
   it("drops the books that were not used for longest while there are too many bytes", () => {
-    const cache = new BookCache(100);
+    const cache = new BookCache(100_000);
     for (const name of ["a", "b", "c"]) cache.keep(name, book(1, 30));
     cache.get("a");
     cache.keep("d", book(1, 40));

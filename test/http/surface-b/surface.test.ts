@@ -287,7 +287,7 @@ describe("surface B", function () {
     });
 
     it("visible and hidden events by offset, and one by one", async () => {
-      const { eventId, marketId } = await newFixture();
+      const { eventId, marketId } = await newFixture(false);
       const all = EventWithMarkets.array().parse(await emm.read("/events"));
       const found = all.find(({ id }) => id === eventId);
       expect(found?.marketIds).to.deep.equal([marketId]);

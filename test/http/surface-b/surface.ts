@@ -64,7 +64,7 @@ export async function created<T>(stack: Stack, line: string, body: object): Prom
   return answer.body as T;
 }
 
-async function newFixture(stack: Stack, visible = false): Promise<Fixture> {
+async function newFixture(stack: Stack, visible = true): Promise<Fixture> {
   const event = await created<{ eventId: string }>(stack, "POST /events", {
     sport: "BASKETBALL",
     league: "NBA",

@@ -136,6 +136,10 @@ export class TestExchange implements Catalog, Trading {
     return this.#definitions.get(marketId);
   }
 
+  isListed(marketId: string): Promise<boolean> {
+    return Promise.resolve(this.#definitions.has(marketId));
+  }
+
   async marketsOf(eventId: string): Promise<readonly string[] | undefined> {
     await this.#pause();
     return this.#events.get(eventId);
