@@ -51,6 +51,8 @@ const LISTS: Readonly<Record<string, List>> = {
   "transactions of a rare kind": (db, page) =>
     listTransactions(db, { wallet: WALLET, kind: "DEPOSIT" }, page),
   traders: (db, page) => listTraders(db, {}, page),
+  "traders with a common part of an address": (db, page) => listTraders(db, { search: "example" }, page),
+  "traders with a rare part of an address": (db, page) => listTraders(db, { search: "u7777@" }, page),
   "the audit log": (db, page) => listAudit(db, {}, page),
   "the audit log of a subject": (db, page) => listAudit(db, { subject: "s7" }, page),
   "the audit log of an operator": (db, page) => listAudit(db, { operatorId: OPERATOR }, page),
