@@ -3,11 +3,13 @@
  * (contract section 8.16).
  */
 
+import { isDeepStrictEqual } from "node:util";
 import type { Database } from "../../db/database.js";
 import { listAudit, recordAudit, type NewAuditRecord } from "../../db/queries/operator/audit.js";
 import { IDS } from "../docs/examples.js";
 import { operatorWith } from "../request/access.js";
 import type { SessionCaller } from "../request/callers.js";
+import { Refused } from "../request/errors.js";
 import { pageOf } from "../request/fields.js";
 import type { Call } from "../request/route.js";
 import { route } from "../request/route.js";
@@ -35,6 +37,15 @@ export function auditedAction(call: ActionRequest, record: AuditedAction): NewAu
     before: record.before ?? null,
     after: record.after ?? null,
   };
+}
+
+/** Refuses a write with which every field that it names keeps its value, so that nobody takes it for a change. */
+export function requireChange(before: object, wanted: object): void {
+  const held = new Map<string, unknown>(Object.entries(before));
+  const named = Object.entries(wanted).filter(([, value]) => value !== undefined);
+  if (named.some(([name, value]) => !isDeepStrictEqual(held.get(name), value))) return;
+  const names = named.map(([name]) => name).join(" and ");
+  throw new Refused("NO_CHANGE", `${names}: the value sent is the present one; send another one`);
 }
 
 /**

@@ -29,7 +29,7 @@ import { pageOf } from "../request/fields.js";
 import { route } from "../request/route.js";
 import { eventOnWire } from "../surface-a/wire.js";
 import type { Freshness } from "../trading/freshness.js";
-import { auditedAction, type ActionRequest } from "./audit.js";
+import { auditedAction, requireChange, type ActionRequest } from "./audit.js";
 import { WAITS, type Approvals } from "./operators/approvals.js";
 import {
   AdminEvent,
@@ -171,8 +171,8 @@ export function adminEventRoutes(parts: AdminEventParts, approvals: Approvals) {
       summary: "Change an event",
       description:
         "Changes the visibility, the scheduled start or the description. A hidden event and its markets leave the lists and the history of surface A.",
-      refuses: ["EVENT_NOT_FOUND"],
-      exampleBody: { visible: true },
+      refuses: ["EVENT_NOT_FOUND", "NO_CHANGE"],
+      exampleBody: { description: "Ants at Bees, second leg" },
     },
     run: async ({ body, id, ...call }) => {
       const eventId = id("eventId");
@@ -183,6 +183,7 @@ export function adminEventRoutes(parts: AdminEventParts, approvals: Approvals) {
         if (changed === undefined) throw new Refused("EVENT_NOT_FOUND");
         const { visible, startsTs, description } = changed.before;
         const before = { visible, startsTs, description };
+        requireChange(before, body);
         await recordAudit(
           tx,
           auditedAction(call, { action: "event.change", subject: eventId, before, after: body }),

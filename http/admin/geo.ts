@@ -2,13 +2,13 @@
 
 import type { Database } from "../../db/database.js";
 import { recordAudit } from "../../db/queries/operator/audit.js";
-import { publishGeoRules, readGeoRules, type GeoRules } from "../../db/queries/operator/geo.js";
+import { publishGeoRules, readGeoRules, readRules, type GeoRules } from "../../db/queries/operator/geo.js";
 import { rangeOf } from "../geo/addresses.js";
 import type { Changes } from "../reference/changes.js";
 import { operatorWith } from "../request/access.js";
 import { Refused } from "../request/errors.js";
 import { route } from "../request/route.js";
-import { auditedAction } from "./audit.js";
+import { auditedAction, requireChange } from "./audit.js";
 import { Geo, GeoBody } from "./schemas/exchange.js";
 
 function shown({ restrictedRegions, networks }: GeoRules) {
@@ -56,6 +56,7 @@ export function geoRoutes({ db, changes }: { readonly db: Database; readonly cha
       summary: "Replace the location rules",
       description:
         "Replaces the restricted regions and the rules of networks. The rules take effect at every gateway.",
+      refuses: ["NO_CHANGE"],
       exampleBody: { restrictedRegions: ["US-WA"], networks: [{ cidr: "192.0.2.0/24", kind: "VPN" }] },
     },
     run: async ({ body, ...call }) => {
@@ -64,7 +65,9 @@ export function geoRoutes({ db, changes }: { readonly db: Database; readonly cha
       await db.transaction(async (tx) => {
         const by = { publishedBy: caller.accountId, publishedTs: incoming.receivedMs };
         const before = shown(await publishGeoRules(tx, { ...rules, ...by }));
-        const record = { action: "geo.publish", subject: "geo", before, after: shown(rules) };
+        const after = shown(await readRules(tx));
+        requireChange(before, after);
+        const record = { action: "geo.publish", subject: "geo", before, after };
         await recordAudit(tx, auditedAction(call, record));
       });
       await changes.publish("geo", "current");

@@ -23,7 +23,7 @@ import { pageOf } from "../request/fields.js";
 import { route } from "../request/route.js";
 import { marketOnWire } from "../surface-a/wire.js";
 import type { Freshness } from "../trading/freshness.js";
-import { recordIntent, type ActionRequest } from "./audit.js";
+import { recordIntent, requireChange, type ActionRequest } from "./audit.js";
 import {
   AdminMarket,
   AdminMarketsQuery,
@@ -290,17 +290,15 @@ export function adminMarketRoutes(parts: AdminMarketParts) {
       summary: "Change a market",
       description:
         "Changes the fee, the in-play delay or the description. A changed fee applies to orders that are accepted later.",
-      refuses: ["MARKET_NOT_FOUND"],
+      refuses: ["MARKET_NOT_FOUND", "NO_CHANGE"],
       exampleBody: { liveDelayMs: 2_000 },
     },
     run: async ({ body, id, ...call }) => {
+      await parts.freshness.reach(marketActor(id("marketId")));
       const { marketId, fee, liveDelayMs, description } = await known(id("marketId"));
-      const command: MarketCommand = {
-        kind: "configure",
-        fee: body.fee === undefined ? undefined : feeOf(body.fee),
-        liveDelayMs: body.liveDelayMs,
-        description: body.description,
-      };
+      const changed = { ...body, fee: body.fee === undefined ? undefined : feeOf(body.fee) };
+      requireChange({ fee, liveDelayMs, description }, changed);
+      const command: MarketCommand = { kind: "configure", ...changed };
       const record = {
         action: "market.change",
         subject: marketId,

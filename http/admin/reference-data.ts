@@ -2,6 +2,7 @@
  * Reference data that operators maintain: the tick table, leagues and market types (contract sections 1.4 and 8.12).
  */
 
+import { isDeepStrictEqual } from "node:util";
 import { hasRoomFor, highestLowest } from "../../actors/market/tick-room.js";
 import { CONTRACT_TICKS, formatPrice, type Ticks as Price } from "../../actors/units.js";
 import type { Database, Queries } from "../../db/database.js";
@@ -20,7 +21,7 @@ import type { Changes } from "../reference/changes.js";
 import { operatorWith } from "../request/access.js";
 import { Refused } from "../request/errors.js";
 import { route } from "../request/route.js";
-import { auditedAction } from "./audit.js";
+import { auditedAction, requireChange } from "./audit.js";
 import {
   League,
   LeagueBody,
@@ -84,10 +85,17 @@ export function referenceDataRoutes({ db, exchange, changes }: ReferenceDataPart
     run: async () => ({ body: { prices: (await currentTicks(db)).prices.map(formatPrice) } }),
   });
 
-  /** Sends the table to every market that is not settled. Markets need it to price overshooting matches and prints. */
+  /**
+   * Returns the markets that are not settled and have another table. They need the one in force to price overshooting
+   * matches and prints.
+   */
+  const marketsWithout = async (queries: Queries, prices: readonly Price[]): Promise<string[]> => {
+    const open = await allMarkets(queries, { statuses: ["OPEN", "CLOSED"] });
+    return open.flatMap(({ marketId, ticks }) => (isDeepStrictEqual(ticks, prices) ? [] : [marketId]));
+  };
+
   const sendToMarkets = async (prices: readonly Price[]): Promise<void> => {
-    const open = await allMarkets(db, { statuses: ["OPEN", "CLOSED"] });
-    const waiting = open.map(({ marketId }) => marketId);
+    const waiting = await marketsWithout(db, prices);
     const sendNext = async (): Promise<void> => {
       for (let marketId = waiting.pop(); marketId !== undefined; marketId = waiting.pop()) {
         await exchange.market(marketId, { kind: "configure", ticks: prices });
@@ -104,6 +112,7 @@ export function referenceDataRoutes({ db, exchange, changes }: ReferenceDataPart
       summary: "Replace the tick table",
       description:
         "Publishes the valid prices: they rise strictly, each has its complement to 1, and the lowest multiplied by the number of outcomes of any market that is not settled is at most 1. Orders that rest at another price keep resting.",
+      refuses: ["NO_CHANGE"],
       exampleBody: { prices: ["0.250", "0.500", "0.750"] },
     },
     run: async ({ body, caller, incoming }) => {
@@ -111,13 +120,10 @@ export function referenceDataRoutes({ db, exchange, changes }: ReferenceDataPart
       const shown = { prices: body.prices.map(formatPrice) };
       await db.transaction(async (tx) => {
         await requireRoomForMarkets(tx, body.prices);
-        const before = (await currentTicks(tx)).prices.map(formatPrice);
-        const record = {
-          action: "ticks.publish",
-          subject: "ticks",
-          before: { prices: before },
-          after: shown,
-        };
+        const before = { prices: (await currentTicks(tx)).prices.map(formatPrice) };
+        // The same table goes out again while a market lacks it, because an earlier publication was cut off.
+        if ((await marketsWithout(tx, body.prices)).length === 0) requireChange(before, shown);
+        const record = { action: "ticks.publish", subject: "ticks", before, after: shown };
         await recordAudit(tx, auditedAction({ caller, incoming }, record));
         const table = { prices: body.prices, publishedBy: caller.accountId, nowTs: incoming.receivedMs };
         await publishTicks(tx, table);
@@ -181,7 +187,7 @@ export function referenceDataRoutes({ db, exchange, changes }: ReferenceDataPart
       summary: "Create a market type",
       description: "With `qaOnly` the type exists only where the environment is `qa`.",
       refuses: ["ALREADY_EXISTS"],
-      exampleBody: { name: "WINGSPAN", qaOnly: false },
+      exampleBody: { name: "WINGSPAN", qaOnly: true },
     },
     run: async ({ body, ...call }) => {
       await db.transaction(async (tx) => {
@@ -206,7 +212,7 @@ export function referenceDataRoutes({ db, exchange, changes }: ReferenceDataPart
     docs: {
       summary: "Promote a market type",
       description: "Lets a type that existed only where the environment is `qa` exist everywhere.",
-      refuses: ["MARKET_TYPE_NOT_FOUND"],
+      refuses: ["MARKET_TYPE_NOT_FOUND", "NO_CHANGE"],
       examplePath: { name: "WINGSPAN" },
       exampleBody: { qaOnly: false },
     },
@@ -216,6 +222,7 @@ export function referenceDataRoutes({ db, exchange, changes }: ReferenceDataPart
       await db.transaction(async (tx) => {
         const before = await promoteMarketType(tx, name);
         if (before === undefined) throw new Refused("MARKET_TYPE_NOT_FOUND");
+        requireChange(before, { qaOnly: false });
         await recordAudit(
           tx,
           auditedAction(call, { action: "market-type.promote", subject: name, before, after }),

@@ -29,7 +29,7 @@ import { route } from "../request/route.js";
 import type { Freshness } from "../trading/freshness.js";
 import { readBalances } from "../trading/ledger-client.js";
 import { applyState } from "../trading/restricting.js";
-import { auditedAction, recordIntent } from "./audit.js";
+import { auditedAction, recordIntent, requireChange } from "./audit.js";
 import { postTransaction, walletOfTrader } from "./desk/transactions.js";
 import { WAITS, type Approvals } from "./operators/approvals.js";
 import {
@@ -67,14 +67,13 @@ function refuseSameState(
   requested: TraderState,
   nowTs: number,
 ): void {
-  if (state !== requested) return;
   const isExcluded = state === "ACTIVE" && (selfExcludedUntilTs ?? 0) > nowTs;
-  throw new Refused(
-    "INVALID_TRANSITION",
-    isExcluded
-      ? "the trader is excluded at their own request, which nobody can end early; see selfExcludedUntilTs"
-      : `the state of the trader is ${state} already; send another one`,
-  );
+  if (isExcluded && requested === state)
+    throw new Refused(
+      "INVALID_TRANSITION",
+      "the trader is excluded at their own request, which nobody can end early; see selfExcludedUntilTs",
+    );
+  requireChange({ state }, { state: requested });
 }
 
 export function adminTraderRoutes(
@@ -144,13 +143,15 @@ export function adminTraderRoutes(
     docs: {
       summary: "Set the identity status of a trader",
       description: "Records the result of the identity verification.",
-      refuses: ["TRADER_NOT_FOUND"],
+      refuses: ["TRADER_NOT_FOUND", "NO_CHANGE"],
       exampleBody: { status: "VERIFIED", reason: "the documents agree" },
     },
     run: async ({ body, id, ...call }) => {
-      const before = await changeable(id("traderId"));
-      const { traderId } = before;
+      const { traderId } = await changeable(id("traderId"));
       const after = await db.transaction(async (tx) => {
+        const before = await lockTrader(tx, traderId);
+        if (before === undefined) throw new Refused("TRADER_NOT_FOUND");
+        requireChange({ status: before.kyc }, { status: body.status });
         const record = { action: "trader.kyc", subject: traderId, before: before.kyc, after: body };
         await recordAudit(tx, auditedAction(call, record));
         return setKyc(tx, traderId, body.status, call.incoming.receivedMs);
@@ -169,7 +170,7 @@ export function adminTraderRoutes(
       summary: "Set the state of a trader",
       description:
         "Locks, excludes or reactivates a trader. Any state but `ACTIVE` cancels all orders of the trader and refuses placements. An exclusion that the trader asked for lasts to its end, whatever the state.",
-      refuses: ["TRADER_NOT_FOUND", "INVALID_TRANSITION"],
+      refuses: ["TRADER_NOT_FOUND", "INVALID_TRANSITION", "NO_CHANGE"],
       exampleBody: { state: "LOCKED", reason: "a review" },
     },
     run: async ({ body, id, ...call }) => {
@@ -272,13 +273,20 @@ export function adminTraderRoutes(
       summary: "Set the collateral policy of a subaccount",
       description:
         "With `hold`, each open order reserves its own money. With `net`, orders on both sides of a market with two outcomes reserve the worst case of both. A change is refused while the open orders would reserve more than the wallet holds.",
-      refuses: ["TRADER_NOT_FOUND", "SUBACCOUNT_NOT_FOUND", "NOT_A_SUBACCOUNT_KEY", "INSUFFICIENT_BALANCE"],
+      refuses: [
+        "TRADER_NOT_FOUND",
+        "SUBACCOUNT_NOT_FOUND",
+        "NOT_A_SUBACCOUNT_KEY",
+        "INSUFFICIENT_BALANCE",
+        "NO_CHANGE",
+      ],
       exampleBody: { policy: "net", subaccountKeyId: IDS.keyId },
     },
     run: async ({ body, id, ...call }) => {
       const { traderId } = await changeable(id("traderId"));
       const { policy, subaccountKeyId } = body;
       const wallet = await walletOfTrader(db, traderId, subaccountKeyId);
+      requireChange({ policy: (await readBalances(exchange, traderId, wallet)).policy }, { policy });
       const command = { kind: "setPolicy", wallet, trader: traderId, policy } as const;
       const record = { action: "trader.collateral", subject: traderId, after: body };
       const reply = await recordIntent(db, call, record, () =>

@@ -7,6 +7,7 @@ import { Unavailable } from "../../stream/log/ports.js";
 import { auditedAction } from "../admin/audit.js";
 import { ClockBody, Clocks } from "../admin/schemas/exchange.js";
 import { operatorWith } from "../request/access.js";
+import { Refused } from "../request/errors.js";
 import { route } from "../request/route.js";
 
 interface ClockParts {
@@ -35,12 +36,14 @@ export function clockRoutes({ db, clocks }: ClockParts) {
       summary: "Confirm a jump of the clock",
       description:
         "`confirm` lets engine time follow the clock of Redis at once: orders whose time has passed by that clock " +
-        "expire, and dead-man switches fire. It changes nothing while nothing is held.",
+        "expire, and dead-man switches fire. It is refused while nothing is held.",
+      refuses: ["NO_CHANGE"],
       exampleBody: { action: "confirm" },
     },
     run: async ({ body: _body, ...call }) => {
       const before = await report();
-      if (before.heldMs === 0) return { body: before };
+      if (before.heldMs === 0)
+        throw new Refused("NO_CHANGE", "engine time follows the clock of Redis; there is no jump to confirm");
       const after = { ...before, heldMs: 0 };
       await recordAudit(
         db,

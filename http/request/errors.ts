@@ -195,6 +195,11 @@ const TABLE = {
     "the present status does not allow this action",
     "read the status and send an action that it allows",
   ],
+  NO_CHANGE: [
+    409,
+    "everything that the request asks for is so already, and nothing was changed",
+    "read the present values and send others",
+  ],
   VOID_KIND: [
     409,
     "the grade does not fit the way in which the market voids",

@@ -5,6 +5,7 @@ import { requestApproval } from "../../db/queries/operator/approvals.js";
 import type { IDS } from "../../http/docs/examples.js";
 import { makeKey } from "./keys.js";
 import { addOperator, queried } from "../support/operators.js";
+import { RedisLog } from "../../stream/redis/redis-log.js";
 import type { Stack } from "../support/stack.js";
 import { newMarket } from "../support/traders.js";
 import type { Calls } from "./calls.js";
@@ -109,6 +110,16 @@ export function resources(parts: ResourceParts) {
     },
     /** Command that is in the quarantine. */
     message: async () => ({ messageId: await poison(stack, operator) }),
+    /** Jump of the clock of Redis by a millisecond, which waits for its confirmation. */
+    jump: async () => {
+      const log = await RedisLog.open({ url: stack.redisUrl });
+      try {
+        await log.holdTime(await log.time({ name: "test", confirmed: 0 }), 1);
+      } finally {
+        await log.close();
+      }
+      return {};
+    },
     operator: async () => ({ operatorId: (await addOperator(stack, "support")).traderId }),
     /** Change of a role that waits for a second operator; its author is nobody who can sign in. */
     approval: async () => {
@@ -148,6 +159,8 @@ const CONSUMES: Readonly<Record<string, Resource>> = {
   "POST /admin/v1/strike-requests/:requestId": "request",
   "POST /admin/v1/traders/:traderId/state": "trader",
   "POST /admin/v1/traders/:traderId/sessions/end": "trader",
+  "POST /admin/v1/traders/:traderId/kyc": "trader",
+  "POST /admin/v1/clock": "jump",
   "DELETE /v3/account/subaccounts/:keyId": "subaccount",
 };
 

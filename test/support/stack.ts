@@ -77,6 +77,8 @@ export interface StackOptions {
   readonly adminOrigins?: GatewaySettings["adminOrigins"];
   /** Login of the demo's trader; default: one that no account has. */
   readonly demoLogin?: GatewaySettings["demoLogin"];
+  /** True: passwords cost what they cost in production (default: little). */
+  readonly realPasswords?: boolean;
   /** False: operators need no second factor in production either. */
   readonly operatorsNeedTotp?: boolean;
   /** Place of the actors: this process (the default), or processes that the test starts on the Redis of the stack. */
@@ -228,7 +230,7 @@ function settingsOf(options: StackOptions, redisUrl: string, databaseUrl: string
       accepted: [],
     },
     jwtWebSecret: "the web secret of the tests, long enough",
-    passwordCost: { log2N: 10, p: 1 },
+    passwordCost: options.realPasswords === true ? undefined : { log2N: 10, p: 1 },
     throttle: options.metered === true ? undefined : unlimitedThrottle,
     logger:
       logTo === undefined

@@ -39,7 +39,8 @@ export async function readGeoRules(db: Database): Promise<PublishedGeoRules> {
   return db.transaction(readRules, { isolationLevel: "repeatable read", accessMode: "read only" });
 }
 
-async function readRules(db: Queries): Promise<PublishedGeoRules> {
+/** Returns the rules in force, as the transaction sees them. */
+export async function readRules(db: Queries): Promise<PublishedGeoRules> {
   const last = await lastPublication(db);
   const known = await db.select().from(networks).orderBy(asc(networks.cidr), asc(networks.kind));
   return {

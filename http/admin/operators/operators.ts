@@ -25,7 +25,7 @@ import { operatorWith } from "../../request/access.js";
 import { Refused } from "../../request/errors.js";
 import { pageOf } from "../../request/fields.js";
 import { route } from "../../request/route.js";
-import { auditedAction, type ActionRequest } from "../audit.js";
+import { auditedAction, requireChange, type ActionRequest } from "../audit.js";
 import {
   Account,
   AccountOrApproval,
@@ -158,16 +158,19 @@ export function operatorRoutes({ db, passwords, changes }: OperatorParts, approv
       summary: "Change the role or the state of an operator",
       description:
         "Every state but `ACTIVE` ends all sessions of the operator at once. The only active owner keeps role and state. A change of state never waits for a second operator.",
-      refuses: ["OPERATOR_NOT_FOUND", "INVALID_TRANSITION"],
+      refuses: ["OPERATOR_NOT_FOUND", "INVALID_TRANSITION", "NO_CHANGE"],
       also: WAITS,
       exampleBody: { role: "viewer" },
     },
     run: async ({ body, id, ...call }) => {
       const operatorId = id("operatorId");
       const { role, state } = body;
-      const operator = await existing(operatorId);
+      const operator = operatorOnWire(await existing(operatorId));
+      requireChange(operator, body);
       const shown =
-        state === undefined ? operatorOnWire(operator) : await change(call, operatorId, { state });
+        state === undefined || state === operator.state
+          ? operator
+          : await change(call, operatorId, { state });
       if (role === undefined || role === shown.role) return { body: shown };
       return setRole(call, operatorId, { action: "operator.role", role });
     },

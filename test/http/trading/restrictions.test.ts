@@ -92,9 +92,9 @@ describe("the state of a trader", function () {
   });
 
   it("is not changed without an effect", async () => {
-    expect(resultOf(await setState("ACTIVE"))).to.equal("409 INVALID_TRANSITION");
+    expect(resultOf(await setState("ACTIVE"))).to.equal("409 NO_CHANGE");
     await setState("LOCKED");
-    expect(resultOf(await setState("LOCKED"))).to.equal("409 INVALID_TRANSITION");
+    expect(resultOf(await setState("LOCKED"))).to.equal("409 NO_CHANGE");
   });
 
   it("is self-excluded as long as the trader wants, whatever an operator sets", async () => {
