@@ -109,7 +109,7 @@ export const BookAnswer = z.object({
   seq: Whole,
   orders: z.record(Text, z.array(BookOrder)),
   /** Cursor of the next page of a long book. */
-  next: Text.optional(),
+  next: z.optional(Text),
 });
 export type BookAnswer = z.infer<typeof BookAnswer>;
 
