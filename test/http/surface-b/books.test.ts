@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { contracts, ticks } from "../../../actors/units.js";
-import { impliedAsks, levelsOf } from "../../../http/surface-b/markets/books.js";
+import { impliedAsks, levelsOf } from "../../../actors/market/book/implied-asks.js";
 import { halfPoint, restrike } from "../../../http/surface-b/strikes.js";
 
 const level = (price: number, qty: number) => ({ price: ticks(price), qty: contracts(qty) });
