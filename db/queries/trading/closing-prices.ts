@@ -7,7 +7,7 @@ import { trades } from "../../schema/markets.js";
 
 const INTERVAL_MS = 5 * 60_000;
 /** Number of intervals in the hour. */
-export const HOUR_POINTS = 12;
+const HOUR_POINTS = 12;
 
 /**
  * Returns the last price of the first outcome in CASH in each of the last twelve intervals of five minutes, oldest first,

@@ -20,6 +20,11 @@ export class OrderBook {
   #outcomes: readonly string[] | undefined;
   readonly #levels = new Map<string, Map<string, number>>();
 
+  /** Outcomes in market order; `undefined` until the first snapshot. */
+  get outcomes(): readonly string[] | undefined {
+    return this.#outcomes;
+  }
+
   /** Replaces the book with a snapshot. */
   replace(snapshot: BookAnswer): void {
     this.#orders.clear();

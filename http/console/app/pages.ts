@@ -17,6 +17,13 @@ export interface Page {
 }
 
 export const PAGES: readonly Page[] = [
+  { path: "/", title: "Markets", for: "everybody", load: () => import("../markets/markets.js") },
+  {
+    path: "/markets/:marketId",
+    title: "Market",
+    for: "everybody",
+    load: () => import("../market/market.js"),
+  },
   { path: "/register", title: "Register", for: "everybody", load: () => import("../account/register.js") },
   { path: "/login", title: "Log in", for: "everybody", load: () => import("../account/login.js") },
   { path: "/account", title: "Account", for: "accounts", load: () => import("../account/account.js") },

@@ -2,7 +2,6 @@
 
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { PRICE_FORMS, priceForm, showTicks, type PriceForm } from "../data/prices.js";
 import { asRefusal, type Refusal } from "../data/refusal.js";
 import { session, signInAddress, type Session } from "../data/session.js";
 import { logOut } from "../data/sign-in.js";
@@ -10,6 +9,7 @@ import { settings } from "../data/settings.js";
 import { Button } from "../parts/button.js";
 import { Empty, Skeleton } from "../parts/loaded.js";
 import { Notice } from "../parts/notice.js";
+import { PriceSwitch } from "../parts/price-switch.js";
 import { PAGES, type Page, type PageProps } from "./pages.js";
 import { matchPath } from "./paths.js";
 import { address, Link, navigate } from "./router.js";
@@ -138,37 +138,6 @@ function Header() {
         )}
       </div>
     </header>
-  );
-}
-
-const FORM_NAMES: Readonly<Record<PriceForm, string>> = {
-  dollars: "Dollars per dollar paid out",
-  percent: "Per cent",
-  decimal: "Decimal odds",
-  american: "American odds",
-};
-/** Price in the examples of the switch: 62 per cent. */
-const EXAMPLE_TICKS = 620;
-
-/** Switch of the form in which prices are shown. */
-export function PriceSwitch() {
-  return (
-    <div class="switch" role="radiogroup" aria-label="Show prices as">
-      {PRICE_FORMS.map((form) => (
-        <label key={form} title={FORM_NAMES[form]}>
-          <input
-            type="radio"
-            name="prices"
-            aria-label={FORM_NAMES[form]}
-            checked={priceForm.value === form}
-            onChange={() => {
-              priceForm.value = form;
-            }}
-          />
-          <span>{showTicks(EXAMPLE_TICKS, form)}</span>
-        </label>
-      ))}
-    </div>
   );
 }
 

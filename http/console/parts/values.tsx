@@ -4,6 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { showMoney, showQuantity } from "../data/money.js";
 import { showPrice } from "../data/prices.js";
 import { showFull, showMoment } from "../data/time.js";
+import { fade } from "./fade.js";
 
 /** Fades the background of an element whenever its text changes. */
 function useFade(text: string) {
@@ -13,9 +14,7 @@ function useFade(text: string) {
     const { current } = element;
     if (last.current === text || current === null) return;
     last.current = text;
-    // Removing the class and reading the layout restarts the animation.
-    current.classList.remove("changed");
-    if (current.offsetWidth >= 0) current.classList.add("changed");
+    fade(current);
   }, [text]);
   return element;
 }

@@ -1,0 +1,102 @@
+/** Statuses of events and markets in words (contract sections 4.1, 4.2 and 4.7). */
+
+import type { z } from "zod";
+import type { EventStatus } from "../../../db/schema/catalog.js";
+import type { Market } from "../../surface-a/schemas/catalog.js";
+import { showPrice } from "../data/prices.js";
+
+type MarketAnswer = z.infer<typeof Market>;
+
+/** Returns the status of an event. */
+export function eventWords(status: EventStatus): string {
+  switch (status) {
+    case "OPEN_PREGAME":
+      return "open before the start";
+    case "CLOSED_PREGAME":
+      return "closed before the start";
+    case "OPEN_INGAME":
+      return "in play";
+    case "DELAYED":
+      return "delayed";
+    case "FINAL":
+      return "over, result to come";
+    case "SETTLED":
+      return "settled";
+    case "CANCELED":
+      return "canceled";
+    default:
+      return status satisfies never;
+  }
+}
+
+/** Returns the result of an outcome. `TBD` is no result yet. */
+export function resultWords(status: string): string | undefined {
+  switch (status) {
+    case "TBD":
+      return undefined;
+    case "WIN":
+      return "won";
+    case "LOSS":
+      return "lost";
+    case "PUSH":
+      return "refunded";
+    default:
+      return `settled at ${showPrice(status)}`;
+  }
+}
+
+/** Returns why a market takes no orders now, in words; `undefined` for one that does. */
+export function closedWords(
+  market: MarketAnswer,
+  event: EventStatus | undefined,
+  isPaused: boolean,
+): string | undefined {
+  switch (market.status) {
+    case "OPEN":
+      return isPaused ? "Paused. Orders rest in the book; nothing matches, and cancels work." : undefined;
+    case "CLOSED":
+      if (event === "CANCELED") return "The event is canceled. The market takes no orders.";
+      return event === "FINAL"
+        ? "The event is over. The market waits for its result and takes no orders."
+        : "The market is closed and takes no orders.";
+    case "SETTLED": {
+      const results = market.outcomes.flatMap(({ name, status }) => {
+        const result = resultWords(status);
+        return result === undefined || status === "LOSS" ? [] : [`${name} ${result}`];
+      });
+      return `The market is settled${results.length === 0 ? "" : `: ${results.join(", ")}`}.`;
+    }
+    default:
+      return market.status satisfies never;
+  }
+}
+
+/** Returns a step of the life of a market. */
+export function stepWords(kind: string): string {
+  switch (kind) {
+    case "SNAPSHOT":
+      return "found";
+    case "OPEN":
+      return "opened";
+    case "CLOSE":
+      return "closed";
+    case "GRADE":
+      return "graded";
+    case "REMEDIATE":
+      return "payouts taken back";
+    case "START":
+      return "event started";
+    case "END":
+      return "event over";
+    case "GOLIVE":
+      return "went in play, resting orders canceled";
+    case "UNLIVE":
+      return "play stopped, resting orders canceled";
+    case "PAUSE":
+      return "paused";
+    case "RESUME":
+      return "resumed";
+    default:
+      return kind.toLowerCase();
+  }
+}
