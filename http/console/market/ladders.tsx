@@ -6,13 +6,6 @@ import { priceForm } from "../data/prices.js";
 import { DEPTH, type Ladder, type Line } from "./ladder.js";
 import { LadderLine } from "./ladder-line.js";
 
-/** Level of a ladder that fills the ticket. */
-export interface Picked {
-  readonly outcomeId: string;
-  readonly price: string;
-  readonly qty?: number | undefined;
-}
-
 interface Outcome {
   readonly outcomeId: string;
   readonly name: string;

@@ -12,10 +12,12 @@ import { priceOf } from "../data/prices.js";
 import { useResource, type Resource } from "../data/resource.js";
 import { Empty, Loaded, Skeleton } from "../parts/loaded.js";
 import { Money, Time } from "../parts/values.js";
+import type { Picked } from "../ticket/live.js";
+import { TicketPanel } from "../ticket/panel.js";
 import { ConnectionBar } from "./connection-bar.js";
 import { KeysHelp } from "./keys-help.js";
 import type { Line } from "./ladder.js";
-import { Ladders, type Picked } from "./ladders.js";
+import { Ladders } from "./ladders.js";
 import { Banner, Life } from "./life.js";
 import { useMarket, type MarketLive } from "./live.js";
 import { PriceHistory } from "./price-history.js";
@@ -87,6 +89,7 @@ function Opened({ market, live, reload }: OpenedProps) {
       <Banner market={market} event={event.value} steps={steps} />
       <div class={`market-trade${outcomes.length > 2 ? " market-trade-wide" : ""}`}>
         <Ladders outcomes={outcomes} books={live.books} onPick={pick} />
+        <TicketPanel market={market} live={live} picked={picked} />
       </div>
       <div class="market-past">
         <PriceHistory market={market} />

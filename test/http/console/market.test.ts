@@ -98,7 +98,7 @@ describe("market page of the console", function () {
     const [orderId = ""] = await ann.quote(world.knicks.winner, [[["0.600", 70]], []]);
     await page.context().setOffline(false);
     await line(page, "Buy Knicks at 0.600 70 bid").waitFor();
-    await page.getByText("Connection lost").waitFor({ state: "detached" });
+    await page.getByText(/Connection lost\. What/).waitFor({ state: "detached" });
     await ann.rest.cancelOrders([orderId]);
     await line(page, "Buy Knicks at 0.600 70 bid").waitFor({ state: "detached" });
   });
