@@ -65,7 +65,8 @@ describe("markets page of the console", function () {
     await rowOf(page, WINNER).getByText("0.625").waitFor();
     const asked: string[] = [];
     page.on("request", (request) => {
-      if (request.url().startsWith(`${stack.url}/v3/public/`)) asked.push(new URL(request.url()).pathname);
+      if (request.url().startsWith(`${stack.url}/v3/public/catalog/`))
+        asked.push(new URL(request.url()).pathname);
     });
     await page.waitForTimeout(4_500);
     // Three markets are in view; a request for each of them would take six.
