@@ -90,21 +90,27 @@ export function Positions({ subaccount }: { readonly subaccount: string }) {
             columns={[
               {
                 title: "Market",
-                cell: ({ marketId }) => <MarketLink names={names} marketId={marketId} />,
+                cell: (row) => (
+                  <MarketLink names={names} marketId={row.marketId}>
+                    {outcomeName(names, row)}
+                  </MarketLink>
+                ),
               },
-              { title: "Outcome", cell: (row) => outcomeName(names, row) },
+              { title: "Outcome", wide: true, cell: (row) => outcomeName(names, row) },
               { title: "Contracts", numeric: true, cell: ({ qty }) => <Quantity value={qty} /> },
               {
                 title: "Average price",
                 numeric: true,
+                wide: true,
                 cell: ({ qty, cost: spent }) => averagePrice({ qty: contracts(qty), cost: moneyOf(spent) }),
               },
               {
                 title: "Cost",
                 numeric: true,
+                wide: true,
                 cell: (row) => <Money value={row.cost} coin={row.currency === "COIN"} />,
               },
-              { title: "Best bid", numeric: true, cell: ({ bid }) => <Price value={bid} /> },
+              { title: "Best bid", numeric: true, wide: true, cell: ({ bid }) => <Price value={bid} /> },
               {
                 title: "Value",
                 numeric: true,

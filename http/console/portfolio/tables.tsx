@@ -32,16 +32,25 @@ interface TableProps {
   readonly label: string;
 }
 
-/** Returns the columns that name the market and the outcome of a row. */
+/** Returns the columns with the time, the market and the outcome of a row; a narrow page shows them as one column. */
 function marketColumns<Row extends { readonly marketId: string; readonly outcomeId: string }>(
   names: ReadonlyMap<string, MarketNames> | undefined,
+  timeOf: (row: Row) => number,
+  stateOf: (row: Row) => string = () => "",
 ): readonly Column<Row>[] {
   return [
+    { title: "Time", wide: true, cell: (row) => <Time ms={timeOf(row)} /> },
     {
       title: "Market",
-      cell: ({ marketId }) => <MarketLink names={names} marketId={marketId} />,
+      cell: (row) => (
+        <MarketLink names={names} marketId={row.marketId}>
+          {outcomeName(names, row)}, <Time ms={timeOf(row)} />
+          <br />
+          {stateOf(row)}
+        </MarketLink>
+      ),
     },
-    { title: "Outcome", cell: (row) => outcomeName(names, row) },
+    { title: "Outcome", wide: true, cell: (row) => outcomeName(names, row) },
   ];
 }
 
@@ -120,20 +129,21 @@ export function Orders({ subaccount, label }: TableProps) {
           </Empty>
         }
         columns={[
-          { title: "Time", cell: ({ createdTs }) => <Time ms={createdTs} /> },
-          ...marketColumns<OrderAnswer>(names),
+          ...marketColumns<OrderAnswer>(names, ({ createdTs }) => createdTs, endInWords),
           { title: "Price", numeric: true, cell: ({ price }) => <Price value={price} /> },
           { title: "Contracts", numeric: true, cell: ({ qty }) => <Quantity value={qty} /> },
           {
             title: "Filled",
             numeric: true,
+            wide: true,
             cell: ({ qty, remaining }) => <Quantity value={qty - remaining} />,
           },
           {
             title: "Type",
+            wide: true,
             cell: ({ tif, currency }) => (currency === undefined ? tif : `${tif}, ${currency}`),
           },
-          { title: "State", cell: endInWords },
+          { title: "State", wide: true, cell: endInWords },
         ]}
       />
     </>
@@ -167,8 +177,7 @@ export function Fills({ subaccount, label }: TableProps) {
           </Empty>
         }
         columns={[
-          { title: "Time", cell: ({ ts }) => <Time ms={ts} /> },
-          ...marketColumns<FillAnswer>(names),
+          ...marketColumns<FillAnswer>(names, ({ ts }) => ts),
           { title: "Contracts", numeric: true, cell: ({ qty }) => <Quantity value={qty} /> },
           {
             title: "Price",
@@ -188,6 +197,7 @@ export function Fills({ subaccount, label }: TableProps) {
           },
           {
             title: "Role",
+            wide: true,
             cell: ({ taker, wash }) => (wash === true ? "wash, no money moved" : taker ? "taker" : "maker"),
           },
         ]}
@@ -251,7 +261,7 @@ export function Transactions({ subaccount, label }: TableProps) {
             numeric: true,
             cell: ({ amount, currency }) => <Money value={amount} coin={currency !== undefined} />,
           },
-          { title: "Reference", cell: ({ ref }) => <code>{ref}</code> },
+          { title: "Reference", wide: true, cell: ({ ref }) => <code>{ref}</code> },
         ]}
       />
     </>

@@ -32,6 +32,12 @@ interface SentOrder extends OwnOrder {
   readonly clientId: string | undefined;
 }
 
+/** Change under way, and the open quantity before it. */
+interface Change {
+  readonly state: "changing" | "canceling";
+  readonly qty: number | undefined;
+}
+
 /** Refusal of a change, with the order that it concerns; without one it concerns all orders. */
 export interface OrderRefusal {
   readonly id?: string;
@@ -63,7 +69,7 @@ export function isUnknown({ status, code }: Refusal): boolean {
 
 export class OwnOrders {
   readonly #sent = signal<readonly SentOrder[]>([]);
-  readonly #changing = signal<ReadonlyMap<string, "changing" | "canceling">>(new Map());
+  readonly #changing = signal<ReadonlyMap<string, Change>>(new Map());
   readonly #ending = new AbortController();
   readonly #live: TicketLive;
   readonly #marketId: string;
@@ -80,7 +86,7 @@ export class OwnOrders {
     const resting = this.#live.orders.value.map((order): OwnOrder => ({
       ...order,
       id: order.orderId,
-      state: changing.get(order.orderId) ?? "open",
+      state: changing.get(order.orderId)?.state ?? "open",
     }));
     const known = new Set(resting.map(({ id }) => id));
     return [...this.#sent.value.filter(({ orderId = "" }) => !known.has(orderId)), ...resting];
@@ -95,7 +101,9 @@ export class OwnOrders {
       const sent = this.#sent.peek();
       const rest = sent.filter(({ orderId = "" }) => !resting.has(orderId));
       if (rest.length < sent.length) this.#sent.value = rest;
-      for (const id of this.#changing.peek().keys()) if (!resting.has(id)) this.#mark(id, undefined);
+      for (const [id, { qty }] of this.#changing.peek()) {
+        if (resting.get(id)?.qty !== qty) this.#mark(id, undefined);
+      }
     });
   }
 
@@ -161,9 +169,10 @@ export class OwnOrders {
     });
   }
 
-  async #change(id: string, state: "changing" | "canceling", run: () => Promise<void>): Promise<boolean> {
+  async #change(id: string, state: Change["state"], run: () => Promise<void>): Promise<boolean> {
     this.refusal.value = undefined;
-    this.#mark(id, state);
+    const qty = this.all.peek().find((order) => order.id === id)?.qty;
+    this.#mark(id, { state, qty });
     try {
       await run();
       // The stream ends the mark; it also ends when the change had nothing to do.
@@ -176,10 +185,10 @@ export class OwnOrders {
     }
   }
 
-  #mark(id: string, state: "changing" | "canceling" | undefined): void {
+  #mark(id: string, change: Change | undefined): void {
     const marks = new Map(this.#changing.peek());
-    if (state === undefined) marks.delete(id);
-    else marks.set(id, state);
+    if (change === undefined) marks.delete(id);
+    else marks.set(id, change);
     this.#changing.value = marks;
   }
 

@@ -74,14 +74,13 @@ export function OwnOrderList({ market, orders, table, locked }: ListProps) {
           <table>
             <thead>
               <tr>
-                <th scope="col">Outcome</th>
+                <th scope="col">Order</th>
                 <th scope="col" class="numeric">
                   Price
                 </th>
                 <th scope="col" class="numeric">
                   Open
                 </th>
-                <th scope="col">State</th>
                 <th scope="col">
                   <span class="hidden">Actions</span>
                 </th>
@@ -138,7 +137,12 @@ function OrderRow({ order, name, orders, table, locked }: RowProps) {
       data-order={isOpen ? order.orderId : undefined}
       tabIndex={isOpen ? 0 : undefined}
     >
-      <td>{name}</td>
+      <td>
+        {name}
+        <span class="ticket-state">
+          {order.tif}, {STATES[order.state]}
+        </span>
+      </td>
       {editing && isOpen ? (
         <AmendCells
           order={order}
@@ -154,9 +158,6 @@ function OrderRow({ order, name, orders, table, locked }: RowProps) {
           </td>
           <td class="numeric">
             <Quantity value={order.qty} />
-          </td>
-          <td>
-            {STATES[order.state]} · {order.tif}
           </td>
           <td class="ticket-actions">
             <Button kind="quiet" disabled={!isOpen || locked} onClick={() => setEditing(true)}>
@@ -187,6 +188,7 @@ function AmendCells({ order, orders, table, locked, onDone }: AmendProps) {
   const nextPrice = readPrice(price, table);
   const nextQty = readQty(qty);
   const error = [nextPrice, nextQty].find((read) => typeof read === "string");
+  const keepsPlace = nextPrice === readPrice(order.price, []) && Number(nextQty) <= order.qty;
   const save = async (): Promise<void> => {
     if (busy || locked || typeof nextPrice === "string" || typeof nextQty === "string") return;
     const change = {
@@ -237,13 +239,10 @@ function AmendCells({ order, orders, table, locked, onDone }: AmendProps) {
           onKeyDown={onKey}
         />
       </td>
-      <td>
-        {error ??
-          (Number(nextQty) <= order.qty && price === order.price
-            ? "keeps its place"
-            : "joins the queue anew")}
-      </td>
       <td class="ticket-actions">
+        <span class={error === undefined ? "ticket-state" : "ticket-state field-error"} role="status">
+          {error ?? (keepsPlace ? "keeps its place in the queue" : "joins the queue anew")}
+        </span>
         <Button kind="quiet" busy={busy} disabled={locked || error !== undefined} onClick={() => void save()}>
           Save
         </Button>

@@ -6,7 +6,6 @@ import { Link } from "../app/router.js";
 import { call } from "../data/api.js";
 import { useResource } from "../data/resource.js";
 import { session, signInAddress } from "../data/session.js";
-import { showDuration } from "../data/time.js";
 import { Notice } from "../parts/notice.js";
 import { webKey } from "../trading/web-key.js";
 import { WebKeyPanel } from "../trading/web-key-panel.js";
@@ -67,15 +66,14 @@ export function TicketPanel(props: PanelProps) {
     [picked],
   );
 
-  const { state, sinceMs } = live.connection.value;
-  const isLost = state === "lost";
+  const isLost = live.connection.value.state === "lost";
   const trader = session.value?.role === "trader";
   const hasKey = webKey.value !== undefined;
   return (
     <div class="ticket">
       <section aria-labelledby="ticket-title">
         <div class="ticket-head">
-          <h2 id="ticket-title">Buy</h2>
+          <h2 id="ticket-title">Order</h2>
           {hasKey && <Available orders={live.orders} positions={live.positions} />}
         </div>
         <Notice refusal={ticks.refusal} />
@@ -85,7 +83,7 @@ export function TicketPanel(props: PanelProps) {
           table={table}
           priceInput={priceInput}
           mayTrade={hasKey}
-          lockedBecause={lockOf(market, isLost ? sinceMs : undefined)}
+          lockedBecause={lockOf(market, isLost)}
         />
         {session.value === undefined && (
           <Link to={signInAddress()} class="button button-main">
@@ -100,7 +98,7 @@ export function TicketPanel(props: PanelProps) {
       {hasKey && (
         <>
           <OwnOrderList market={market} orders={orders} table={table} locked={isLost} />
-          <PositionPanel market={market} positions={live.positions.value} />
+          <PositionPanel market={market} positions={live.positions.value} stage={ticket.stage.value} />
         </>
       )}
     </div>
@@ -108,10 +106,8 @@ export function TicketPanel(props: PanelProps) {
 }
 
 /** Returns why the ticket takes no order now, in words. */
-function lockOf({ status }: MarketAnswer, lostSinceMs: number | undefined): string | undefined {
-  if (lostSinceMs !== undefined) {
-    return `The connection is lost since ${showDuration(Date.now() - lostSinceMs)}. The ticket is locked until it is back.`;
-  }
+function lockOf({ status }: MarketAnswer, isLost: boolean): string | undefined {
+  if (isLost) return "The connection is lost. The ticket is locked until it is back.";
   switch (status) {
     case "OPEN":
       return undefined;

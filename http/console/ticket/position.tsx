@@ -3,11 +3,14 @@
 import { contracts, formatMoney } from "../../../actors/units.js";
 import { Money, Quantity } from "../parts/values.js";
 import type { MarketAnswer, PositionAnswer } from "./live.js";
+import type { Stage } from "./ticket.js";
 import { averagePrice, moneyOf, profits, type Held } from "./sums.js";
 
 interface PositionProps {
   readonly market: MarketAnswer;
   readonly positions: readonly PositionAnswer[];
+  /** Stage of the ticket: a previewed order shows what it would change. */
+  readonly stage: Stage;
 }
 
 const VOIDS = {
@@ -22,7 +25,15 @@ function heldOf(positions: readonly PositionAnswer[]): readonly Held[] {
     .map(({ outcomeId, qty, cost }) => ({ outcomeId, qty: contracts(qty), cost: moneyOf(cost) }));
 }
 
-export function PositionPanel({ market, positions }: PositionProps) {
+/** Returns what a previewed order adds to the holdings, with its fee as a part of the cost. */
+function addedBy(stage: Stage): readonly Held[] {
+  if (stage.kind !== "previewed" && stage.kind !== "placing") return [];
+  const { order, preview } = stage;
+  const qty = contracts(preview.filled + preview.rests);
+  return [{ outcomeId: order.outcomeId, qty, cost: preview.bill.loses }];
+}
+
+export function PositionPanel({ market, positions, stage }: PositionProps) {
   const held = heldOf(positions);
   if (held.length === 0) {
     return (
@@ -32,10 +43,10 @@ export function PositionPanel({ market, positions }: PositionProps) {
       </section>
     );
   }
-  const results = profits(
-    market.outcomes.map(({ outcomeId }) => outcomeId),
-    held,
-  );
+  const outcomeIds = market.outcomes.map(({ outcomeId }) => outcomeId);
+  const results = profits(outcomeIds, held);
+  const added = addedBy(stage);
+  const resultsThen = added.length === 0 ? undefined : profits(outcomeIds, [...held, ...added]);
   return (
     <section class="ticket-position" aria-labelledby="ticket-position-title">
       <h2 id="ticket-position-title">Your position</h2>
@@ -53,18 +64,29 @@ export function PositionPanel({ market, positions }: PositionProps) {
               <th scope="col" class="numeric">
                 Profit then
               </th>
+              {resultsThen !== undefined && (
+                <th scope="col" class="numeric">
+                  With this order
+                </th>
+              )}
             </tr>
           </thead>
           <tbody>
             {market.outcomes.map(({ outcomeId, name }, index) => {
               const holding = held.find((one) => one.outcomeId === outcomeId);
               const profit = results[index];
+              const profitThen = resultsThen?.[index];
               return (
                 <tr key={outcomeId}>
                   <td>{name}</td>
                   <td class="numeric">{holding === undefined ? "" : <Quantity value={holding.qty} />}</td>
                   <td class="numeric number">{holding === undefined ? "" : averagePrice(holding)}</td>
                   <td class="numeric">{profit !== undefined && <Money value={formatMoney(profit)} />}</td>
+                  {profitThen !== undefined && (
+                    <td class="numeric">
+                      <Money value={formatMoney(profitThen)} />
+                    </td>
+                  )}
                 </tr>
               );
             })}

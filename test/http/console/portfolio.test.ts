@@ -62,10 +62,14 @@ describe("portfolio of the console", () => {
   it("lists orders with their final reasons, and filters them in the address", async () => {
     const opened = await visit("/portfolio?show=orders", { viewport: { width: 390, height: 844 } });
     const { page } = opened;
-    await page.getByText("rejected: nothing was offered at this price or better").waitFor();
-    await page.getByText("filled", { exact: true }).waitFor();
+    // A narrow page shows the state below the market, a wide one in a column.
+    const state = (text: string) =>
+      page.getByRole("region", { name: "Orders" }).getByText(text).filter({ visible: true });
+    await state("rejected: nothing was offered at this price or better").waitFor();
+    await state("filled").waitFor();
     await page.getByLabel("Status").selectOption("open");
-    await page.getByText("resting", { exact: true }).waitFor();
+    await state("filled").waitFor({ state: "detached" });
+    await state("resting").waitFor();
     expect(page.url()).to.contain("status=open");
     expect(await page.getByRole("region", { name: "Orders" }).getByRole("row").count()).to.equal(2);
     await expectSound(opened);
