@@ -21,7 +21,7 @@ import "./account.css";
 export default function Account() {
   const account = useResource((signal) => call<AccountAnswer>("GET", "/v3/session", { signal }), []);
   return (
-    <>
+    <div class="account">
       <h1>Account</h1>
       <Loaded of={account}>
         {(shown) => (
@@ -40,7 +40,7 @@ export default function Account() {
           </>
         )}
       </Loaded>
-    </>
+    </div>
   );
 }
 

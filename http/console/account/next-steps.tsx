@@ -43,7 +43,7 @@ export function NextSteps({ account }: { readonly account: AccountAnswer }) {
         <ol class="account-steps">
           {steps.map(([done, step], index) => (
             <li key={index} class={done ? "account-step-done" : undefined}>
-              {step} <span class="quiet">{done ? "done" : "to do"}</span>
+              {step} <span class="quiet">· {done ? "done" : "to do"}</span>
             </li>
           ))}
         </ol>

@@ -1,6 +1,7 @@
 /** Requests to the service with the bearer token of the web session. */
 
 import { navigate } from "../app/router.js";
+import { learnClock } from "./clock.js";
 import { expireSession, session } from "./session.js";
 import { isAborted, Refusal, refusalOf, UNREACHABLE } from "./refusal.js";
 
@@ -19,17 +20,20 @@ export interface Request {
 
 /** Returns the target of a request: its path and its query. */
 export function targetOf(path: string, query: Query = {}): string {
-  const parameters = new URLSearchParams();
-  for (const [name, value] of Object.entries(query))
-    if (value !== undefined && value !== "") parameters.set(name, String(value));
-  const text = parameters.toString();
+  // The service decodes escapes only, and a space that is written as a plus stays a plus.
+  const text = Object.entries(query)
+    .filter(([, value]) => value !== undefined && value !== "")
+    .map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(String(value))}`)
+    .join("&");
   return text === "" ? path : `${path}?${text}`;
 }
 
 /** Sends a request and returns its answer, which may be a refusal. Throws `Refusal` when there is none. */
 export async function send(method: Method, target: string, init: RequestInit): Promise<Response> {
   try {
-    return await fetch(target, { method, cache: "no-store", credentials: "omit", ...init });
+    const response = await fetch(target, { method, cache: "no-store", credentials: "omit", ...init });
+    learnClock(response);
+    return response;
   } catch (error) {
     if (isAborted(error)) throw error;
     throw new Refusal(

@@ -15,7 +15,7 @@ import { callWithKeyFile } from "../trading/key-file.js";
 import { KeyFileField } from "../trading/key-file-field.js";
 import { checkWebKey } from "../trading/web-key.js";
 import { NewKey, type PublicHalf } from "./new-key.js";
-import { readOwnKeys, SCOPES, type KeyAnswer } from "./own-keys.js";
+import { readOwnKeys, scopeInWords, type KeyAnswer } from "./own-keys.js";
 import { revokes } from "./revoking.js";
 import { Subaccounts } from "./subaccounts.js";
 import "./keys.css";
@@ -27,9 +27,9 @@ export default function Keys() {
     void checkWebKey();
   };
   return (
-    <>
+    <div class="keys">
       <h1>Keys</h1>
-      <p class="keys-about">
+      <p>
         A key signs the requests of a program. The service knows only its public half; the private half is a
         file of yours. The management key moves money and makes other keys; each subaccount has one key that
         trades in it.
@@ -43,7 +43,7 @@ export default function Keys() {
           </>
         )}
       </Loaded>
-    </>
+    </div>
   );
 }
 
@@ -126,8 +126,7 @@ function ReadingKey({ onDone }: { readonly onDone: () => void }) {
 
 const COLUMNS: readonly Column<KeyAnswer>[] = [
   { title: "Name", cell: ({ name }) => name },
-  { title: "Scope", cell: ({ scope }) => SCOPES[scope] },
-  { title: "Subaccount", cell: ({ restriction }) => restriction ?? "–" },
+  { title: "Scope", cell: scopeInWords },
   { title: "Last use", cell: ({ lastUsedAt }) => (lastUsedAt === null ? "never" : <Time ms={lastUsedAt} />) },
   {
     title: "Expires",
@@ -151,7 +150,7 @@ function LiveKeys({ keys, onChanged }: KeysProps) {
     revoke.dismiss();
   };
   const last: Column<KeyAnswer> = {
-    title: "",
+    title: "Action",
     cell: (key) => (
       <Button kind="quiet" label={`Revoke ${key.name}`} onClick={() => setChosen(key)}>
         Revoke

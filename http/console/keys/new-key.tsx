@@ -99,8 +99,8 @@ export function NewKey(props: NewKeyProps) {
         label="Key"
         value={source}
         choices={[
-          ["here", "Make it in this browser, and save its file"],
-          ["elsewhere", "I have made one: paste its public half"],
+          ["here", "Make it here, and save its file"],
+          ["elsewhere", "Paste a public key of my own"],
         ]}
         onChange={setSource}
       />

@@ -21,10 +21,18 @@ export async function readOwnKeys(signal?: AbortSignal): Promise<OwnKeys> {
   return { keys, subaccounts };
 }
 
-/** Scopes in words. */
-export const SCOPES: Readonly<Record<KeyAnswer["scope"], string>> = {
-  management: "management",
-  "management::read": "reads the account",
-  trading: "trades",
-  "trading::read": "reads a subaccount",
-};
+/** Returns what a key may do. */
+export function scopeInWords({ scope, restriction }: KeyAnswer): string {
+  switch (scope) {
+    case "management":
+      return "manages";
+    case "management::read":
+      return "reads the account";
+    case "trading":
+      return `trades in ${restriction ?? "a subaccount"}`;
+    case "trading::read":
+      return `reads ${restriction ?? "a subaccount"}`;
+    default:
+      return scope satisfies never;
+  }
+}

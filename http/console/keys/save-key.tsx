@@ -35,7 +35,7 @@ export function SaveKey({ name, keyId, privateKey, onSaved }: SaveKeyProps) {
     return () => window.removeEventListener("beforeunload", ask);
   }, [isSaved]);
   return (
-    <div class="keys-save">
+    <div data-stays>
       <Note kind="warning">
         <p>
           <strong>Save the file of this key now.</strong> It is offered only once: the service has the public

@@ -60,7 +60,7 @@ export function Subaccounts({ subaccounts, keys, onChanged }: SubaccountsProps) 
     { title: "Money", cell: ({ balance }) => <Money value={balance} />, numeric: true },
     { title: "Trades with", cell: (subaccount) => traderOf(subaccount, keys) },
     {
-      title: "",
+      title: "Actions",
       cell: (subaccount) => (
         <span class="keys-actions">
           {acting("money", subaccount, "Move money")}

@@ -131,12 +131,14 @@ export default function Lab() {
       </div>
       <section>
         <h2>The same request as a program</h2>
-        <TextField
-          label="Key id"
-          value={keyId}
-          onInput={setKeyId}
-          hint="Id of your key, as the page Keys shows it. The program reads the private key from key.pem."
-        />
+        <div class="form">
+          <TextField
+            label="Key id"
+            value={keyId}
+            onInput={setKeyId}
+            hint="Id of your key, as the page Keys shows it. The program reads the private key from key.pem."
+          />
+        </div>
         <Tabs
           name="program"
           label="Language of the program"

@@ -10,6 +10,9 @@ interface DialogProps {
   readonly children: ComponentChildren;
 }
 
+/** Content with this attribute keeps its dialog open until the content itself is done. */
+const STAYS = "[data-stays]";
+
 /** A modal dialog of the browser: Escape closes it, and the focus returns to where it was. */
 export function Dialog({ title, open, onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
@@ -20,8 +23,21 @@ export function Dialog({ title, open, onClose, children }: DialogProps) {
     if (open && !current.open) current.showModal();
     if (!open && current.open) current.close();
   }, [open]);
+  const stays = (): boolean => open && dialog.current?.querySelector(STAYS) !== null;
   return (
-    <dialog ref={dialog} class="dialog" aria-labelledby={id} onClose={onClose}>
+    <dialog
+      ref={dialog}
+      class="dialog"
+      aria-labelledby={id}
+      onCancel={(event) => {
+        if (stays()) event.preventDefault();
+      }}
+      onClose={() => {
+        // Some browsers close a dialog at the second Escape whatever the page says.
+        if (stays()) dialog.current?.showModal();
+        else onClose();
+      }}
+    >
       {open && (
         <>
           <h2 id={id}>{title}</h2>

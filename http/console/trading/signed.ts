@@ -2,24 +2,11 @@
 
 import type { Signer } from "../../client/signer.js";
 import { readJson, send, targetOf, type Method, type Request } from "../data/api.js";
+import { serviceNow } from "../data/clock.js";
 import { asRefusal, refusalOf, UNREACHABLE } from "../data/refusal.js";
 
 /** Pauses in ms before a request without an answer is sent again. */
 const PAUSES_MS = [300, 900, 2_700];
-
-/** Difference in ms between the clocks of the service and of this device, once the service has refused a timestamp. */
-let clockAheadMs = 0;
-
-/** Smallest difference of clocks in ms that can be why a signature is refused. */
-const WRONG_CLOCK_MS = 15_000;
-
-/** Returns true when the clock of this device was wrong, and the next signature has a better time. */
-function correctsClock(response: Response): boolean {
-  const date = Date.parse(response.headers.get("Date") ?? "");
-  if (Number.isNaN(date) || Math.abs(date - Date.now() - clockAheadMs) < WRONG_CLOCK_MS) return false;
-  clockAheadMs = date - Date.now();
-  return true;
-}
 
 /**
  * Sends a request with its signature. A request that got no answer is sent again with the same bytes, which take effect
@@ -34,21 +21,13 @@ export async function callSigned<T>(
   const target = targetOf(path, request.query);
   const [, query = ""] = target.split("?", 2);
   const body = request.body === undefined ? "" : JSON.stringify(request.body);
-  const signed = await signer.headers(
-    method,
-    path,
-    query,
-    new TextEncoder().encode(body),
-    Date.now() + clockAheadMs,
-  );
+  const signed = await signer.headers(method, path, query, new TextEncoder().encode(body), serviceNow());
   const init = {
     headers: { ...signed, ...(body === "" ? {} : { "Content-Type": "application/json" }) },
     ...(body === "" ? {} : { body }),
     ...(request.signal === undefined ? {} : { signal: request.signal }),
   };
-  const response = await sendUntilAnswered(method, target, init);
-  if (response.status === 401 && correctsClock(response)) return callSigned(signer, method, path, request);
-  return readJson<T>(response);
+  return readJson<T>(await sendUntilAnswered(method, target, init));
 }
 
 async function sendUntilAnswered(method: Method, target: string, init: RequestInit): Promise<Response> {

@@ -150,7 +150,7 @@ export async function signedCall<T>(method: Method, path: string, request: Reque
   try {
     return await callSigned<T>(value.signer, method, path, request);
   } catch (error) {
-    // Another browser may have replaced the key.
+    // Another browser may have replaced the key, or the clock of this device has gone back under the signer.
     if (asRefusal(error).status === 401) void checkWebKey();
     throw error;
   }

@@ -117,4 +117,58 @@ describe("keys in the console", function () {
     await page.getByRole("cell", { name: "management" }).first().waitFor();
     await expectSound(opened);
   });
+
+  it("are made once, and money moves once, when the answers are lost and the clock of the device is wrong", async () => {
+    const email = "unlucky@example.com";
+    const opened = await served.visit("/");
+    const { page } = opened;
+    await page.clock.install({ time: Date.now() + 600_000 });
+    await register(page, email);
+    await checkIn(page);
+    await welcome(served.stack, email, "100");
+    const lost = { keys: 0, transfer: 0 };
+    for (const name of ["keys", "transfer"] as const)
+      await page.route(`**/${name}`, async (route) => {
+        const isCounted = route.request().method() === "POST" && lost[name] === 0;
+        const response = await route.fetch();
+        if (!isCounted) return route.fulfill({ response });
+        lost[name] += 1;
+        return route.abort();
+      });
+    const file = await makeManagementKey(page);
+    await page.getByRole("button", { name: "Open Web" }).click();
+    await page.getByRole("cell", { name: "this browser" }).waitFor();
+    await moveMoney(page, "40", file);
+    await page.clock.runFor(5_000);
+    await page.getByText("$40.00 moved into Web").waitFor();
+    expect(lost).to.deep.equal({ keys: 1, transfer: 1 });
+    await page.getByRole("button", { name: "Close", exact: true }).click();
+    await page.getByRole("cell", { name: "$40.00" }).waitFor();
+    await page.goto("/account");
+    await page.getByText("$60.00", { exact: true }).waitFor();
+    await expectSound(opened);
+  });
+
+  it("are not lost by Escape, and without HTTPS the page says why it makes none", async () => {
+    const opened = await served.visit("/");
+    const { page } = opened;
+    await register(page, "hasty@example.com");
+    await page.goto("/keys");
+    await page.getByRole("button", { name: "Make a management key" }).click();
+    await page.getByRole("button", { name: "Make the key" }).click();
+    await page.getByText("Save the file of this key now").waitFor();
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Escape");
+    await saveKey(page);
+    await page.getByText("Its file signs transfers on this page").waitFor();
+
+    await page.addInitScript({
+      content: `Object.defineProperty(window, "isSecureContext", { value: false })`,
+    });
+    await page.reload();
+    await page.getByText(/over HTTPS and on localhost only.*Open it under an https:/).waitFor();
+    await page.getByRole("button", { name: "Open a subaccount for a program" }).click();
+    await page.getByLabel("Key", { exact: true }).selectOption("here");
+    await expectSound(opened);
+  });
 });
