@@ -1,0 +1,247 @@
+/**
+ * Takes pictures of every page of the console, in two widths and both appearances: of an exchange whose demo trades, of an
+ * empty one, and of one whose service does not answer. `npm run screenshots` writes them into `.build/screenshots`, and
+ * with `--readme` the two that open the README into `.github/`.
+ */
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
+import os from "node:os";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import { chromium, type Browser, type BrowserContext, type Page } from "playwright-core";
+import { PATHS } from "../../../http/console/app/paths.js";
+
+const TARGET = path.resolve(".build/screenshots");
+const OPERATOR = { email: "operator@example.com", password: "operator password" };
+const WIDTHS = { wide: { width: 1_440, height: 900 }, narrow: { width: 390, height: 844 } };
+const THEMES = ["light", "dark"] as const;
+/** Time in which the demo gives a market some history. */
+const HISTORY_MS = 40_000;
+const READY_MS = 120_000;
+const SETTLE_MS = 1_500;
+
+const { values: wishes } = parseArgs({
+  options: {
+    readme: { type: "boolean", default: false },
+    only: { type: "string" },
+    history: { type: "string", default: String(HISTORY_MS) },
+  },
+});
+
+/** Page to show: its name, its address, and who is signed in. */
+interface Shot {
+  readonly name: string;
+  readonly address: string;
+  readonly as: "visitor" | "trader" | "operator";
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.once("listening", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** An exchange as `npm start` runs it. */
+class Exchange {
+  private constructor(
+    readonly origin: string,
+    private readonly child: ChildProcess,
+    private readonly data: string,
+  ) {}
+
+  static async start(env: Readonly<Record<string, string>>): Promise<Exchange> {
+    const port = await freePort();
+    const data = mkdtempSync(path.join(os.tmpdir(), "overround-screenshots-"));
+    const child = spawn(process.execPath, ["scripts/setup.mjs", "start"], {
+      stdio: "ignore",
+      env: {
+        ...process.env,
+        PORT: String(port),
+        DATA_DIR: data,
+        OPERATOR_EMAIL: OPERATOR.email,
+        OPERATOR_PASSWORD: OPERATOR.password,
+        ...env,
+      },
+    });
+    const exchange = new Exchange(`http://127.0.0.1:${port}`, child, data);
+    const endMs = Date.now() + READY_MS;
+    while (!(await exchange.isReady())) {
+      if (Date.now() > endMs) throw new Error("the exchange did not become ready");
+      await sleep(500);
+    }
+    return exchange;
+  }
+
+  private async isReady(): Promise<boolean> {
+    return fetch(`${this.origin}/readyz`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  }
+
+  async read<T>(address: string): Promise<T> {
+    return (await (await fetch(this.origin + address)).json()) as T;
+  }
+
+  async stop(): Promise<void> {
+    const ended = new Promise((resolve) => this.child.once("exit", resolve));
+    this.child.kill("SIGINT");
+    await ended;
+    rmSync(this.data, { recursive: true, force: true });
+  }
+}
+
+/** Signs in through the pages, as a person does. */
+async function signIn(page: Page, as: Shot["as"]): Promise<void> {
+  if (as === "visitor") return;
+  if (as === "trader") {
+    await page.goto("/");
+    await page
+      .getByRole("button", { name: /demo trader/i })
+      .first()
+      .click();
+  } else {
+    await page.goto("/login");
+    await page.getByLabel("E-mail").fill(OPERATOR.email);
+    await page.getByLabel("Password", { exact: true }).fill(OPERATOR.password);
+    await page.getByRole("main").getByRole("button", { name: "Log in" }).click();
+  }
+  await page.getByRole("button", { name: "Log out" }).waitFor();
+}
+
+async function take(page: Page, shot: Shot, state: string, looks: string): Promise<void> {
+  const folder = path.join(TARGET, state);
+  mkdirSync(folder, { recursive: true });
+  await page.goto(shot.address);
+  await page
+    .locator(".skeleton")
+    .first()
+    .waitFor({ state: "detached", timeout: 10_000 })
+    .catch(() => undefined);
+  await sleep(SETTLE_MS);
+  await page.screenshot({ path: path.join(folder, `${shot.name}-${looks}.png`), fullPage: true });
+}
+
+/** Opens a context for each look, signs in once, and takes every picture. */
+async function takeAll(
+  browser: Browser,
+  exchange: Exchange,
+  state: string,
+  shots: readonly Shot[],
+  prepare: (context: BrowserContext) => Promise<unknown> = () => Promise.resolve(),
+): Promise<void> {
+  const wanted = shots.filter(({ name }) => wishes.only === undefined || name.includes(wishes.only));
+  for (const [width, viewport] of Object.entries(WIDTHS)) {
+    for (const colorScheme of THEMES) {
+      for (const as of ["visitor", "trader", "operator"] as const) {
+        const own = wanted.filter((shot) => shot.as === as);
+        if (own.length === 0) continue;
+        const context = await browser.newContext({ baseURL: exchange.origin, viewport, colorScheme });
+        const page = await context.newPage();
+        await signIn(page, as);
+        await prepare(context);
+        for (const shot of own) await take(page, shot, state, `${width}-${colorScheme}`);
+        await context.close();
+        console.log(`${state}: ${as}, ${width}, ${colorScheme}`);
+      }
+    }
+  }
+}
+
+/** Returns the pages without parameters, and a market. Pages of operators below a section are listed by their links. */
+async function shotsOf(browser: Browser, exchange: Exchange): Promise<Shot[]> {
+  const { items } = await exchange.read<{ items: { marketId: string }[] }>(
+    "/v3/public/catalog/markets?limit=1",
+  );
+  const shots: Shot[] = PATHS.filter((address) => !address.includes(":")).map((address) => ({
+    name: address === "/" ? "markets" : address.slice(1),
+    address,
+    as:
+      address === "/operator"
+        ? "operator"
+        : ["/portfolio", "/keys", "/account"].includes(address)
+          ? "trader"
+          : "visitor",
+  }));
+  for (const { marketId } of items)
+    for (const as of ["visitor", "trader"] as const)
+      shots.push({
+        name: as === "visitor" ? "market" : "market-trading",
+        address: `/markets/${marketId}`,
+        as,
+      });
+  const context = await browser.newContext({ baseURL: exchange.origin });
+  const page = await context.newPage();
+  await signIn(page, "operator");
+  await page.goto("/operator");
+  await sleep(SETTLE_MS);
+  const links = await page
+    .locator('a[href^="/operator/"]')
+    .evaluateAll((found) => found.map((link) => link.getAttribute("href") ?? ""));
+  await context.close();
+  for (const address of new Set(links))
+    shots.push({ name: address.slice(1).replaceAll("/", "-").slice(0, 40), address, as: "operator" });
+  return shots;
+}
+
+/** Takes the two pictures that open the README, in the size of a window. */
+async function takeForReadme(browser: Browser, exchange: Exchange, shots: readonly Shot[]): Promise<void> {
+  for (const [name, colorScheme] of [
+    ["markets", "light"],
+    ["market-trading", "dark"],
+  ] as const) {
+    const shot = shots.find((one) => one.name === name);
+    if (shot === undefined) continue;
+    const context = await browser.newContext({
+      baseURL: exchange.origin,
+      viewport: { width: 1_280, height: 800 },
+      colorScheme,
+    });
+    const page = await context.newPage();
+    await signIn(page, shot.as);
+    await page.goto(shot.address);
+    await sleep(2 * SETTLE_MS);
+    await page.screenshot({ path: path.resolve(".github", `${name}.png`) });
+    await context.close();
+  }
+}
+
+const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
+const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+const busy = await Exchange.start({});
+try {
+  await sleep(Number(wishes.history));
+  const shots = await shotsOf(browser, busy);
+  if (wishes.readme) await takeForReadme(browser, busy, shots);
+  else {
+    await takeAll(browser, busy, "busy", shots);
+    await takeAll(browser, busy, "failing", shots, (context) =>
+      Promise.all([
+        context.route("**/v3/**", (route) => route.abort()),
+        context.route("**/admin/**", (route) => route.abort()),
+      ]),
+    );
+  }
+} finally {
+  await busy.stop();
+}
+if (!wishes.readme) {
+  const empty = await Exchange.start({ DEMO: "off" });
+  try {
+    const shots = await shotsOf(browser, empty);
+    await takeAll(
+      browser,
+      empty,
+      "empty",
+      shots.filter(({ as }) => as !== "trader"),
+    );
+  } finally {
+    await empty.stop();
+  }
+}
+await browser.close();
