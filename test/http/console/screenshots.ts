@@ -22,6 +22,7 @@ const THEMES = ["light", "dark"] as const;
 const HISTORY_MS = 40_000;
 const READY_MS = 120_000;
 const SETTLE_MS = 1_500;
+const PATIENCE_MS = 90_000;
 
 const { values: wishes } = parseArgs({
   options: {
@@ -142,6 +143,7 @@ async function takeAll(
         const own = wanted.filter((shot) => shot.as === as);
         if (own.length === 0) continue;
         const context = await browser.newContext({ baseURL: exchange.origin, viewport, colorScheme });
+        context.setDefaultTimeout(PATIENCE_MS);
         const page = await context.newPage();
         await signIn(page, as);
         await prepare(context);
@@ -176,6 +178,7 @@ async function shotsOf(browser: Browser, exchange: Exchange): Promise<Shot[]> {
         as,
       });
   const context = await browser.newContext({ baseURL: exchange.origin });
+  context.setDefaultTimeout(PATIENCE_MS);
   const page = await context.newPage();
   await signIn(page, "operator");
   await page.goto("/operator");
