@@ -26,7 +26,7 @@ export function NewTransaction({ trader, onDone, onClose }: DialogProps) {
   const [amount, setAmount] = useState("");
   const [wallet, setWallet] = useState("own");
   // A second click, or a click after a lost answer, posts the same transaction.
-  const clientRef = useRef(`desk ${crypto.randomUUID()}`);
+  const clientRef = useRef(`desk ${Date.now()}`);
   const wallets = [
     ["own", "own wallet"] as const,
     ...trader.subaccounts.map(({ keyId, label }) => [keyId, label] as const),
