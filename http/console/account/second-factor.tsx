@@ -25,6 +25,11 @@ interface SecondFactorProps {
   readonly onEnrolled: () => void;
 }
 
+/** Returns a secret in groups of four, which are easier to type; an app ignores the spaces. */
+function inGroups(secret: string): string {
+  return secret.replace(/.{4}(?=.)/g, "$& ");
+}
+
 /** Enrolls an authenticator app in two steps: the offer of a secret, and its first one-time password. */
 export function SecondFactor({ account, onEnrolled }: SecondFactorProps) {
   const [password, setPassword] = useState("");
@@ -104,7 +109,7 @@ export function SecondFactor({ account, onEnrolled }: SecondFactorProps) {
             Enter this secret into the app, or open the <a href={offer.uri}>link</a> on the device that has
             the app.
           </p>
-          <pre>{offer.secret}</pre>
+          <pre>{inGroups(offer.secret)}</pre>
           <TextField
             label="One-time password that the app shows"
             autocomplete="one-time-code"

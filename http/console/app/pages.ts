@@ -35,22 +35,6 @@ export const PAGES: readonly Page[] = [
     title: "Portfolio",
     for: "traders",
     load: () => import("../portfolio/portfolio.js"),
-    path: "/operator/desk",
-    title: "Desk",
-    for: "operators",
-    load: () => import("../operator/desk/desk.js"),
-  },
-  {
-    path: "/operator/desk/:traderId",
-    title: "Trader",
-    for: "operators",
-    load: () => import("../operator/desk/trader.js"),
-  },
-  {
-    path: "/operator/desk/:traderId/:orderId",
-    title: "Order",
-    for: "operators",
-    load: () => import("../operator/desk/order.js"),
   },
   ...OPERATOR_PAGES,
 ];

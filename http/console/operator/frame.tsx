@@ -9,6 +9,10 @@ const SECTIONS = [
   ["/operator", "Today"],
   ["/operator/events", "Events"],
   ["/operator/settlement", "Settlement"],
+  ["/operator/desk", "Desk"],
+  ["/operator/money", "Money"],
+  ["/operator/people", "People"],
+  ["/operator/safety", "Safety"],
 ] as const;
 
 interface FrameProps {

@@ -19,4 +19,21 @@ export const OPERATOR_PAGES = [
     title: "Settlement of a market",
     load: () => import("./settlement/market.js"),
   },
+  { ...only, path: "/operator/desk", title: "Desk", load: () => import("./desk/desk.js") },
+  { ...only, path: "/operator/desk/:traderId", title: "Trader", load: () => import("./desk/trader.js") },
+  {
+    ...only,
+    path: "/operator/desk/:traderId/:orderId",
+    title: "Order",
+    load: () => import("./desk/order.js"),
+  },
+  { ...only, path: "/operator/people", title: "People", load: () => import("./people/people.js") },
+  {
+    ...only,
+    path: "/operator/people/enroll",
+    title: "Second factor",
+    load: () => import("./people/enroll.js"),
+  },
+  { ...only, path: "/operator/safety", title: "Safety", load: () => import("./safety/safety.js") },
+  { ...only, path: "/operator/money", title: "Money", load: () => import("./money/money.js") },
 ] as const;

@@ -5,7 +5,9 @@ import type { AuditRecord } from "../../../admin/schemas/operator.js";
 import type { Query } from "../../data/api.js";
 import type { Column } from "../../parts/table.js";
 import { Time } from "../../parts/values.js";
+import { useOperatorNames } from "../operators.js";
 import { Paged } from "../paged.js";
+import "./safety.css";
 
 type Record = z.infer<typeof AuditRecord>;
 
@@ -18,13 +20,12 @@ function shown(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-const COLUMNS: readonly Column<Record>[] = [
+const columnsWith = (nameOf: (operatorId: string) => string): readonly Column<Record>[] => [
   { title: "At", cell: ({ ts }) => <Time ms={ts} /> },
   { title: "Action", cell: ({ action }) => action },
   {
     title: "Operator",
-    cell: ({ operatorId }) =>
-      operatorId === MACHINE ? "the service" : <span class="operator-id">{operatorId.slice(0, 8)}</span>,
+    cell: ({ operatorId }) => (operatorId === MACHINE ? "the service" : nameOf(operatorId)),
   },
   { title: "Subject", cell: ({ subject }) => <span class="operator-id">{subject}</span>, wide: true },
   { title: "Before", cell: ({ before }) => <code class="audit-value">{shown(before)}</code>, wide: true },
@@ -38,13 +39,14 @@ interface AuditRecordsProps {
 }
 
 export function AuditRecords({ query, version = 0 }: AuditRecordsProps) {
+  const nameOf = useOperatorNames();
   return (
     <Paged
       path="/admin/v1/audit-log"
       query={query}
       version={version}
       label="Audit log"
-      columns={COLUMNS}
+      columns={columnsWith(nameOf)}
       keyOf={({ auditId }: Record) => String(auditId)}
       empty="Nothing is recorded"
     />

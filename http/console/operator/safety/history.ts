@@ -1,0 +1,83 @@
+/** The last hour of the figures of the exchange, which this page keeps for as long as it is open. */
+
+import { signal } from "@preact/signals";
+import type { z } from "zod";
+import type { Health } from "../../../ops/health-route.js";
+import { call } from "../../data/api.js";
+import { session } from "../../data/session.js";
+
+/** Figures at one time; null where a figure could not be read. */
+export interface Sample {
+  readonly ms: number;
+  /** Shares of memory and disk that are left until new orders are refused, in per cent. */
+  readonly memory: number | null;
+  readonly disk: number | null;
+  /** Number of ledger entries that the tables are behind. */
+  readonly lag: number | null;
+  /** Requests per second of the gateway that answers `/metrics`. */
+  readonly requests: number | null;
+}
+
+const EVERY_MS = 5_000;
+const HOUR_MS = 60 * 60 * 1_000;
+const COUNT = /^overround_http_request_seconds_count\{[^}]*\} (\S+)$/gm;
+
+/** Samples of the last hour, the oldest first. */
+export const samples = signal<readonly Sample[]>([]);
+
+let counted: { readonly ms: number; readonly total: number } | undefined;
+let timer: ReturnType<typeof setInterval> | undefined;
+
+/** Begins to sample, and goes on while an operator is signed in. Does nothing when it has begun. */
+export function keepSampling(): void {
+  if (timer !== undefined) return;
+  timer = setInterval(() => void sample(), EVERY_MS);
+  void sample();
+}
+
+async function sample(): Promise<void> {
+  if (session.peek()?.role !== "operator") {
+    clearInterval(timer);
+    timer = undefined;
+    samples.value = [];
+    return;
+  }
+  const [health, requests] = await Promise.all([readHealth(), readRate()]);
+  const ms = Date.now();
+  const added = {
+    ms,
+    memory: health?.room?.memoryPercent ?? null,
+    disk: health?.room?.diskPercent ?? null,
+    lag: health?.projectorLag ?? null,
+    requests,
+  };
+  samples.value = [...samples.peek().filter((old) => old.ms > ms - HOUR_MS), added];
+}
+
+async function readHealth(): Promise<z.infer<typeof Health> | undefined> {
+  try {
+    return await call("GET", "/admin/v1/health");
+  } catch {
+    // The plot shows a gap.
+    return undefined;
+  }
+}
+
+/** Returns the requests per second since the last sample; null where this port does not serve `/metrics`. */
+async function readRate(): Promise<number | null> {
+  try {
+    const response = await fetch("/metrics", { cache: "no-store" });
+    if (!response.ok) return null;
+    const text = await response.text();
+    const ms = Date.now();
+    let total = 0;
+    for (const [, value] of text.matchAll(COUNT)) total += Number(value);
+    const before = counted;
+    counted = { ms, total };
+    // A gateway that has restarted, or another one, counts from another number.
+    if (before === undefined || total < before.total) return null;
+    return ((total - before.total) * 1_000) / (ms - before.ms);
+  } catch {
+    return null;
+  }
+}
