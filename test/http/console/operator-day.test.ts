@@ -3,10 +3,11 @@ import type { BrowserContextOptions, Locator, Page } from "playwright-core";
 import type { Credentials } from "../../../http/client/session.js";
 import type { OperatorRole } from "../../../db/schema/operator-roles.js";
 import { expectSound, serveConsole, type WatchedPage } from "../../support/console/browser.js";
+import { visitAsOperator } from "../../support/console/operator.js";
 import { addOperator } from "../../support/operators.js";
 import { login } from "../../support/stack.js";
 import { newMarket, newTrader } from "../../support/traders.js";
-import { bearerCalls, callsOf, operatorCalls } from "../calls.js";
+import { callsOf, operatorCalls } from "../calls.js";
 
 const WIDE = { viewport: { width: 1440, height: 900 } };
 const NARROW = { viewport: { width: 360, height: 740 } };
@@ -16,28 +17,12 @@ describe("the operators' day in the console", function () {
   this.timeout(90_000);
   const served = serveConsole({ settlementApprovals: 2 });
 
-  /** Opens a page as an operator who has signed in. */
-  async function visitAs(
+  const visitAs = (
     operator: Credentials,
     role: OperatorRole,
     address: string,
     options: BrowserContextOptions = WIDE,
-  ): Promise<WatchedPage> {
-    const { url } = served.stack;
-    const token = await login(url, operator);
-    const { json } = await bearerCalls(url, token)("GET /v3/session");
-    const session = {
-      token,
-      expiresAt: Date.now() + 3_600_000,
-      accountId: json["traderId"],
-      role: "operator",
-      operatorRole: role,
-      email: operator.email,
-    };
-    const localStorage = [{ name: "overround.session", value: JSON.stringify(session) }];
-    const storageState = { cookies: [], origins: [{ origin: url, localStorage }] };
-    return served.visit(address, { ...options, storageState });
-  }
+  ): Promise<WatchedPage> => visitAsOperator(served, operator, role, address, options);
 
   const button = (place: Page | Locator, name: string): Locator =>
     place.getByRole("button", { name, exact: true });

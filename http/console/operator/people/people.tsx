@@ -82,7 +82,7 @@ export default function PeoplePage() {
     >
       <p>
         <Link to="/account">Your password and second factor</Link> ·{" "}
-        <Link to="/operator">What waits for a second operator</Link>
+        <Link to="/operator/settlement">What waits for a second operator</Link>
       </p>
       {done !== undefined && <Note kind="done">{done}</Note>}
       <Loaded of={operators}>

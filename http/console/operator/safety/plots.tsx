@@ -64,12 +64,12 @@ export function Plots() {
 function Plot({ figure }: { readonly figure: Figure }) {
   const { title, unit, read, missing, digits } = figure;
   const known = samples.value.map(read);
-  const last = known.findLast((value) => value !== null);
+  const last = known.findLast((value): value is number => value !== null);
   return (
     <section class="plot">
       <h2>{title}</h2>
       <p class="plot-now">
-        <span class="number">{last === undefined || last === null ? "–" : last.toFixed(digits)}</span> {unit}
+        <span class="number">{last === undefined ? "–" : last.toFixed(digits)}</span> {unit}
       </p>
       {known.length > 1 && last === undefined ? <Empty title={missing} /> : <Line figure={figure} />}
     </section>
