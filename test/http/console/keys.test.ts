@@ -1,23 +1,17 @@
 import { expect } from "chai";
-import type { Page } from "playwright-core";
 import { expectSound, serveConsole, type WatchedPage } from "../../support/console/browser.js";
 import {
+  becomeTrader,
   checkIn,
   hideEd25519,
   makeManagementKey,
+  moveMoney,
   register,
   saveKey,
   signIn,
   welcome,
   type KeyFile,
 } from "../../support/console/visitor.js";
-
-async function moveMoney(page: Page, amount: string, file: KeyFile): Promise<void> {
-  await page.getByRole("button", { name: "Move money: Web" }).click();
-  await page.getByLabel("Amount in dollars").fill(amount);
-  await page.getByLabel("File of the management key").setInputFiles(file);
-  await page.getByRole("dialog").getByRole("button", { name: "Move money" }).click();
-}
 
 describe("keys in the console", function () {
   this.timeout(60_000);
@@ -26,19 +20,8 @@ describe("keys in the console", function () {
   /** Takes a visitor to a funded subaccount, and returns the page and the file of the management key. */
   async function funded(email: string, hides = false): Promise<WatchedPage & { readonly file: KeyFile }> {
     const opened = await served.visit("/");
-    const { page } = opened;
-    if (hides) await hideEd25519(page);
-    await register(page, email);
-    await checkIn(page);
-    await welcome(served.stack, email, "100");
-    const file = await makeManagementKey(page);
-    await page.getByRole("button", { name: "Open Web" }).click();
-    await page.getByRole("cell", { name: "this browser" }).waitFor();
-    await moveMoney(page, "25.5", file);
-    await page.getByText("$25.50 moved into Web").waitFor();
-    await page.getByRole("button", { name: "Close", exact: true }).click();
-    await page.getByRole("cell", { name: "$25.50" }).waitFor();
-    return { ...opened, file };
+    if (hides) await hideEd25519(opened.page);
+    return { ...opened, file: await becomeTrader(opened.page, served.stack, email) };
   }
 
   for (const [algorithm, hides] of [

@@ -78,6 +78,32 @@ export async function makeManagementKey(page: Page): Promise<KeyFile> {
   return saveKey(page);
 }
 
+/** Sends the form that moves money from the account into Web. */
+export async function moveMoney(page: Page, amount: string, file: KeyFile): Promise<void> {
+  await page.getByRole("button", { name: "Move money: Web" }).click();
+  await page.getByLabel("Amount in dollars").fill(amount);
+  await page.getByLabel("File of the management key").setInputFiles(file);
+  await page.getByRole("dialog").getByRole("button", { name: "Move money" }).click();
+}
+
+/**
+ * Takes a visitor from the registration to the subaccount Web with $25.50, all in the browser but for the identity and the
+ * deposit, which are the operator's. Returns the file of the management key.
+ */
+export async function becomeTrader(page: Page, stack: Stack, email: string): Promise<KeyFile> {
+  await register(page, email);
+  await checkIn(page);
+  await welcome(stack, email, "100");
+  const file = await makeManagementKey(page);
+  await page.getByRole("button", { name: "Open Web" }).click();
+  await page.getByRole("cell", { name: "this browser" }).waitFor();
+  await moveMoney(page, "25.5", file);
+  await page.getByText("$25.50 moved into Web").waitFor();
+  await page.getByRole("button", { name: "Close", exact: true }).click();
+  await page.getByRole("cell", { name: "$25.50" }).waitFor();
+  return file;
+}
+
 /** Script of a browser without Ed25519; it is a text because the loader of the tests changes functions. */
 const WITHOUT_ED25519 = `
 for (const method of ["generateKey", "importKey"]) {
