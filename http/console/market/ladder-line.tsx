@@ -59,7 +59,7 @@ export class LadderLine extends Component<LineProps> {
         <span class="line-own number">
           {own !== undefined && (
             <>
-              yours {showQuantity(own.qty)}
+              yours {showQuantity(own.qty)}{" "}
               <span class="line-place" title="Place in the queue at this price">
                 #{own.place}
               </span>

@@ -1,0 +1,71 @@
+/// <reference lib="dom" />
+import { randomUUID } from "node:crypto";
+import type { Page, WebSocketRoute } from "playwright-core";
+import { expectSound, serveConsole } from "../../support/console/browser.js";
+import { newQuoter, newWorld, type Quoter, type World } from "../../support/console/quotes.js";
+import { signedIn } from "../../support/console/signed-in.js";
+import { newTrader, type TestTrader } from "../../support/traders.js";
+import { callsOf } from "../calls.js";
+
+describe("market page of a trader", function () {
+  this.timeout(60_000);
+  const served = serveConsole();
+  let world: World;
+  let ann: Quoter;
+  let trader: TestTrader;
+  const sockets: WebSocketRoute[] = [];
+
+  before(async () => {
+    world = await newWorld(served.stack);
+    ann = await newQuoter(served.stack);
+    trader = await newTrader(served.stack);
+    await ann.quote(world.knicks.winner, [[["0.620", 300]], [["0.375", 300]]]);
+  });
+
+  const line = (page: Page, name: string) => page.getByRole("button", { name, exact: true });
+
+  /** Moves money to the subaccount Web, which the page has opened. */
+  async function fundWeb(): Promise<void> {
+    const { stack } = served;
+    await stack.operator.deposit(trader.account.traderId, "50", "funds of Web", randomUUID());
+    const manage = callsOf(stack.url, trader.management);
+    const { json } = await manage("GET /v3/account/subaccounts");
+    const web = (json as unknown as { keyId: string; label: string }[]).find(({ label }) => label === "Web");
+    const body = { direction: "fund", amount: "50" };
+    await manage(`POST /v3/account/subaccounts/${web?.keyId}/transfer`, body);
+  }
+
+  it("follows the stream, and marks the own orders with their place in the queue", async () => {
+    const opened = await served.visit("/status", await signedIn(served.stack, trader));
+    const { page } = opened;
+    await page.routeWebSocket(/\/v3\/ws/, (socket) => {
+      socket.connectToServer();
+      sockets.push(socket);
+    });
+    await page.goto(`/markets/${world.knicks.winner.marketId}`);
+    await page.getByText("· every second").waitFor();
+    await page.getByRole("button", { name: "Open Web" }).click();
+    await page.getByText("· live").waitFor();
+    await fundWeb();
+
+    await line(page, "Buy Knicks at 0.620 300 bid").click();
+    await page.getByRole("textbox", { name: "Contracts" }).fill("10");
+    await page.getByRole("textbox", { name: "Contracts" }).press("Enter");
+    await page.getByRole("button", { name: "Place: buy 10 Knicks at 0.620" }).waitFor();
+    await page.getByRole("textbox", { name: "Contracts" }).press("Enter");
+    await line(page, "Buy Knicks at 0.620 310 bid yours 10 #2").waitFor();
+    await expectSound(opened);
+
+    // A lost connection is said, and heals with what was missed.
+    await ann.quote(world.knicks.winner, [[["0.600", 70]], []]);
+    await line(page, "Buy Knicks at 0.600 70 bid").waitFor();
+    await page.context().setOffline(true);
+    for (const socket of sockets.splice(0)) await socket.close();
+    await page.getByText(/Connection lost\. What is shown is \d+ s old/).waitFor();
+    await ann.quote(world.knicks.winner, [[["0.600", 5]], []]);
+    await page.context().setOffline(false);
+    await line(page, "Buy Knicks at 0.600 75 bid").waitFor();
+    await page.getByText("· live").waitFor();
+    await line(page, "Buy Knicks at 0.620 310 bid yours 10 #2").waitFor();
+  });
+});
