@@ -46,6 +46,7 @@ export function Consequence(props: ConsequenceProps) {
       }}
     >
       <form
+        class="operator-consequence"
         onSubmit={(event) => {
           event.preventDefault();
           if ((disabled ?? missing) === undefined) action.run();

@@ -1,12 +1,13 @@
 /** Frame of the operators' pages: the sections, and the title of the page. */
 
 import type { ComponentChildren } from "preact";
-import { Link } from "../app/router.js";
+import { address, Link } from "../app/router.js";
 import { session } from "../data/session.js";
 import "./operator.css";
 
+const TODAY = "/operator";
 const SECTIONS = [
-  ["/operator", "Today"],
+  [TODAY, "Today"],
   ["/operator/events", "Events"],
   ["/operator/settlement", "Settlement"],
   ["/operator/desk", "Desk"],
@@ -14,6 +15,12 @@ const SECTIONS = [
   ["/operator/people", "People"],
   ["/operator/safety", "Safety"],
 ] as const;
+
+/** Returns true for the section of the page that is shown. */
+function isWithin(section: string): boolean {
+  const { pathname } = address.value;
+  return pathname === section || (section !== TODAY && pathname.startsWith(`${section}/`));
+}
 
 interface FrameProps {
   readonly title: ComponentChildren;
@@ -28,7 +35,7 @@ export function Frame({ title, actions, children }: FrameProps) {
     <div class="operator">
       <nav class="operator-sections" aria-label="Operator">
         {SECTIONS.map(([to, name]) => (
-          <Link key={to} to={to}>
+          <Link key={to} to={to} class={isWithin(to) ? "operator-current" : ""}>
             {name}
           </Link>
         ))}

@@ -1,9 +1,10 @@
 /** Actions of the life of an event, and what each of them changes (contract section 4.2). */
 
 import type { EventAction } from "../../../../stream/jobs/event-actions.js";
-import { showMoney, showQuantity } from "../../data/money.js";
+import { showMoney } from "../../data/money.js";
 import { add, formatMoney, parseMoney, ZERO } from "../../../../actors/units.js";
 import type { EventStatus, MarketAnswer, MarketExposure } from "../answers.js";
+import { plural } from "../words.js";
 
 export type { EventAction };
 
@@ -75,9 +76,6 @@ export function whyNotNow(action: EventAction, status: EventStatus, words: (stat
   if (from.includes(status)) return undefined;
   return `${name} is possible for an event that is ${from.map(words).join(" or ")}.`;
 }
-
-const plural = (count: number, noun: string): string =>
-  `${showQuantity(count)} ${noun}${count === 1 ? "" : "s"}`;
 
 /** Sums of what some markets hold. */
 export function sumOf(exposures: readonly MarketExposure[]) {

@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { PageProps } from "../../app/pages.js";
 import { call, pages } from "../../data/api.js";
-import { showMoney, showQuantity } from "../../data/money.js";
+import { showMoney } from "../../data/money.js";
 import { useResource } from "../../data/resource.js";
 import { Button } from "../../parts/button.js";
 import { Loaded } from "../../parts/loaded.js";
@@ -15,7 +15,9 @@ import { Consequence } from "../consequence.js";
 import { Frame } from "../frame.js";
 import { AddMarkets } from "../markets/add.js";
 import { MarketsTable } from "../markets/table.js";
+import { Denied } from "../denied.js";
 import { whyNot } from "../permission.js";
+import { plural } from "../words.js";
 import { consequences, EVENT_ACTION_WORDS, sumOf, whyNotNow, type EventAction } from "./actions.js";
 import { CorrectEvent } from "./correct.js";
 import { EventState, eventWords } from "./status.js";
@@ -72,7 +74,7 @@ function Opened({ event, markets, exposures, reload }: Shown & { readonly reload
         </dd>
         <dt>Holds</dt>
         <dd class="number">
-          {showQuantity(held.orders)} open orders, {showMoney(held.cash)} of open interest
+          {plural(held.orders, "open order")}, {showMoney(held.cash)} of open interest
         </dd>
       </dl>
       <Actions event={event} markets={markets} exposures={exposures} reload={reload}>
@@ -120,6 +122,7 @@ function Actions({ event, markets, exposures, reload, children }: ActionsProps) 
   const words = asked === undefined ? undefined : EVENT_ACTION_WORDS[asked];
   return (
     <>
+      <Denied permission="markets" />
       <div class="operator-row" role="toolbar" aria-label="Actions on the event">
         {ACTIONS.map((action) => (
           <Button

@@ -10,6 +10,7 @@ import { Choice, TextField } from "../../parts/field.js";
 import { Empty, Loaded } from "../../parts/loaded.js";
 import { Note, Notice } from "../../parts/notice.js";
 import type { EventAnswer } from "../answers.js";
+import { Denied } from "../denied.js";
 import { Frame } from "../frame.js";
 import { BatchReport } from "../markets/batch-report.js";
 import type { Batch } from "../markets/actions.js";
@@ -17,6 +18,7 @@ import { createMarkets } from "../markets/create.js";
 import { NEW_SET, planOf, SetFields } from "../markets/set-fields.js";
 import { marketsOf } from "../markets/sets.js";
 import { whyNot } from "../permission.js";
+import { plural } from "../words.js";
 import { fromField, StartField, toField, VisibleField } from "./fields.js";
 
 interface League {
@@ -33,6 +35,7 @@ export default function NewEventPage() {
   );
   return (
     <Frame title="New event">
+      <Denied permission="markets" />
       <Loaded
         of={leagues}
         empty={
@@ -167,7 +170,7 @@ function Form({ leagues }: { readonly leagues: readonly League[] }) {
             ? `Creating ${created} of ${planned.length} markets`
             : planned.length === 0
               ? "Create the event"
-              : `Create the event and ${planned.length} ${planned.length === 1 ? "market" : "markets"}`}
+              : `Create the event and ${plural(planned.length, "market")}`}
         </Button>
       </div>
     </form>

@@ -7,6 +7,7 @@ import { TextField } from "../../parts/field.js";
 import { Notice } from "../../parts/notice.js";
 import type { EventWithMarkets, MarketAnswer } from "../answers.js";
 import { whyNot } from "../permission.js";
+import { plural } from "../words.js";
 import type { Batch } from "./actions.js";
 import { BatchReport } from "./batch-report.js";
 import { createMarkets } from "./create.js";
@@ -74,9 +75,9 @@ export function AddMarkets({ event, markets, reload }: AddMarketsProps) {
       <Button kind="main" submits busy={add.busy} reason={reason}>
         {add.busy
           ? `Creating ${created} of ${missing.length}`
-          : missing.length === 1
-            ? "Create one market"
-            : `Create ${missing.length} markets`}
+          : missing.length === 0
+            ? "Create the markets"
+            : `Create ${plural(missing.length, "market")}`}
       </Button>
     </form>
   );

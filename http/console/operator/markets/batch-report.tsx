@@ -2,6 +2,7 @@
 
 import { asRefusal } from "../../data/refusal.js";
 import { Note } from "../../parts/notice.js";
+import { plural } from "../words.js";
 import type { Batch } from "./actions.js";
 
 interface BatchReportProps {
@@ -16,7 +17,7 @@ export function BatchReport({ batch, done }: BatchReportProps) {
   return (
     <Note kind={refused.length === 0 ? "done" : "warning"}>
       <p>
-        {batch.done} {batch.done === 1 ? "market" : "markets"} {done}
+        {plural(batch.done, "market")} {done}
         {refused.length === 0 ? "." : `, ${refused.length} refused:`}
       </p>
       {refused.length > 0 && (

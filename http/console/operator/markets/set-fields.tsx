@@ -71,11 +71,11 @@ export function SetFields({ input, onInput, home }: SetFieldsProps) {
           onInput={(totals) => onInput({ ...input, totals })}
         />
         <Choice
-          label="When void"
+          label="When void, positions are"
           value={input.voids}
           choices={[
-            ["PUSH", "positions are paid back what they cost"],
-            ["FMV", "positions are settled at fair prices"],
+            ["PUSH", "paid back at cost"],
+            ["FMV", "settled at fair prices"],
           ]}
           onChange={(voids) => onInput({ ...input, voids })}
         />

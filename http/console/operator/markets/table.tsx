@@ -15,6 +15,7 @@ import { Consequence } from "../consequence.js";
 import { canceledOrders } from "../events/actions.js";
 import { MarketState } from "../events/status.js";
 import { whyNot } from "../permission.js";
+import { plural } from "../words.js";
 import { forEach, MARKET_ACTIONS, type Batch, type OperatorAction } from "./actions.js";
 import { BatchReport } from "./batch-report.js";
 import { CorrectMarket } from "./correct.js";
@@ -174,7 +175,7 @@ export function MarketsTable({ markets, exposures, reload }: MarketsTableProps) 
         </Button>
       </div>
       <Consequence
-        title={closing.length === 1 ? "Close one market" : `Close ${closing.length} markets`}
+        title={`Close ${plural(closing.length, "market")}`}
         open={asksToClose}
         onClose={() => setAsksToClose(false)}
         confirm={closing.length === 1 ? "Close the market" : "Close the markets"}

@@ -67,6 +67,7 @@ export function WaitingApproval({ approval, nameOf, reload }: WaitingApprovalPro
       </p>
       <Details details={approval.details} />
       {looks && <Effect approval={approval} />}
+      {isAuthor && <p>You asked for this; another operator approves it.</p>}
       <Notice refusal={approve.refusal ?? decline.refusal} onDismiss={approve.dismiss} />
       <div class="buttons">
         {!looks && <Button onClick={() => setLooks(true)}>Show what it does</Button>}

@@ -8,6 +8,7 @@ import { Button } from "../../parts/button.js";
 import { Table, type Column } from "../../parts/table.js";
 import { Money } from "../../parts/values.js";
 import type { Payouts } from "../answers.js";
+import { plural } from "../words.js";
 import { payoutRows, sumsOf, type PayoutRow } from "./grade.js";
 
 /** Rows that are shown before the visitor asks for all. */
@@ -50,7 +51,7 @@ export function PayoutsTable({ payouts, before, label }: PayoutsTableProps) {
   if (before !== undefined)
     columns.push({ title: "Difference", numeric: true, cell: (row) => amountOf(row.difference, row) });
   return (
-    <>
+    <div class="settlement-payouts">
       <p>{sumWords(rows, before !== undefined)}</p>
       {rows.length > 0 && <Table label={label} rows={shown} keyOf={({ key }) => key} columns={columns} />}
       {rows.length > shown.length && (
@@ -58,7 +59,7 @@ export function PayoutsTable({ payouts, before, label }: PayoutsTableProps) {
           Show all {showQuantity(rows.length)}
         </Button>
       )}
-    </>
+    </div>
   );
 }
 
@@ -70,7 +71,7 @@ export function sumWords(rows: readonly PayoutRow[], isDifference: boolean): str
     if (wallets === 0) return [];
     const show = (amount: string): string =>
       currency === "CASH" ? showMoney(amount) : `${showMoney(amount, "")} COIN`;
-    const of = `${showQuantity(wallets)} ${wallets === 1 ? "wallet" : "wallets"}`;
+    const of = plural(wallets, "wallet");
     if (isDifference) return [`${of}: ${show(more)} more in all, and ${show(less)} less.`];
     if (more === "0.00000") return [`${show(less)} is taken back from ${of}.`];
     return [`${show(more)} is paid to ${of}.`];

@@ -8,6 +8,7 @@ import { Note } from "../../parts/notice.js";
 import { Time } from "../../parts/values.js";
 import type { ApprovalAnswer, MarketAnswer, SettlementAnswer } from "../answers.js";
 import { Consequence } from "../consequence.js";
+import { Denied } from "../denied.js";
 import { useOperatorNames } from "../operators.js";
 import { whyNot } from "../permission.js";
 import { GradeFields } from "./grade-fields.js";
@@ -44,6 +45,7 @@ export function Settled({ market, settlement, reload }: SettledProps) {
         <dt>Graded by</dt>
         <dd>{nameOf(requestedBy)}</dd>
       </dl>
+      <Denied permission="settlement" />
       {approval !== undefined && (
         <Note>
           <p>The remediation waits for a second operator, who finds it under Settlement.</p>

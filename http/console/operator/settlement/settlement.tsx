@@ -11,15 +11,10 @@ import { isGraded } from "../events/status.js";
 import { Frame } from "../frame.js";
 import { useOperatorNames } from "../operators.js";
 import { WaitingApproval } from "./approval.js";
+import { UnderWay } from "./under-way.js";
 import "./settlement.css";
 
 const EVERY_MS = 5_000;
-
-const STAGES = {
-  PENDING_APPROVAL: "waits for approval",
-  SETTLING: "pays",
-  REVERSING: "takes back",
-} as const;
 
 export default function SettlementPage() {
   const nameOf = useOperatorNames();
@@ -51,39 +46,7 @@ export default function SettlementPage() {
   return (
     <Frame title="Settlement">
       <h2>Grades and payouts under way</h2>
-      <Loaded of={settlements}>
-        {({ items }) => (
-          <Table
-            label="Settlements under way"
-            rows={items}
-            keyOf={({ settlementId }) => settlementId}
-            empty={
-              <Empty title="No settlement is under way">
-                <p>A market that is graded appears here until every wallet is paid.</p>
-              </Empty>
-            }
-            columns={[
-              {
-                title: "Market",
-                cell: ({ marketId, description }) => (
-                  <Link to={`/operator/settlement/${marketId}`}>{description}</Link>
-                ),
-              },
-              { title: "Stage", cell: ({ status }) => STAGES[status] },
-              {
-                title: "Graded by",
-                cell: ({ requestedBy }) => nameOf(requestedBy),
-                wide: true,
-              },
-              {
-                title: "Since",
-                cell: ({ requestedTs }) => (requestedTs === null ? "–" : <Time ms={requestedTs} />),
-                wide: true,
-              },
-            ]}
-          />
-        )}
-      </Loaded>
+      <Loaded of={settlements}>{({ items }) => <UnderWay items={items} nameOf={nameOf} />}</Loaded>
       <h2>Other actions that wait for a second operator</h2>
       <Loaded
         of={approvals}

@@ -59,6 +59,7 @@ export function WaitingGrade({ market, settlement, grade, reload }: WaitingGrade
       <Loaded of={preview}>
         {(value) => value && <PayoutsTable label="Payouts of the grade" payouts={value} />}
       </Loaded>
+      {isAuthor && <p>You asked for this grade; another operator approves it.</p>}
       <Notice refusal={withdraw.refusal} onDismiss={withdraw.dismiss} />
       <div class="buttons">
         <Button

@@ -5,6 +5,7 @@ import type { MoneyReport } from "../../../admin/schemas/operator.js";
 import type { Health } from "../../../ops/health-route.js";
 import { showQuantity } from "../../data/money.js";
 import type { EventAnswer, SettlementsAnswer } from "../answers.js";
+import { plural } from "../words.js";
 
 export type HealthAnswer = z.infer<typeof Health>;
 export type MoneyAnswer = z.infer<typeof MoneyReport>;
@@ -49,7 +50,7 @@ export function alertsOf(
   const waiting = settlements?.items.filter(({ status }) => status === "PENDING_APPROVAL").length ?? 0;
   if (waiting > 0)
     alerts.push({
-      text: `${showQuantity(waiting)} ${waiting === 1 ? "grade waits" : "grades wait"} for a second operator.`,
+      text: `${plural(waiting, "grade")} to be approved by a second operator.`,
       to: "/operator/settlement",
     });
   for (const { status, startsTs, eventId, description } of events)
@@ -81,7 +82,7 @@ function healthAlerts(health: HealthAnswer): readonly Alert[] {
       room.diskPercent !== null &&
       room.diskPercent < LOW_PERCENT &&
       `${room.diskPercent} % of the disk is left.`,
-    quarantined !== null && quarantined > 0 && `${showQuantity(quarantined)} commands are in quarantine.`,
+    quarantined !== null && quarantined > 0 && `Quarantine holds ${plural(quarantined, "command")}.`,
     clock !== null &&
       clock.heldMs !== 0 &&
       "The clock of Redis has jumped; engine time waits for a confirmation.",

@@ -2,11 +2,11 @@
 
 import { Fragment } from "preact";
 import { Link } from "../../app/router.js";
-import { showQuantity } from "../../data/money.js";
 import { showClock, showDay } from "../../data/time.js";
 import { Money, Time } from "../../parts/values.js";
 import type { EventAnswer, EventExposure, SettlementsAnswer } from "../answers.js";
 import { EventState } from "../events/status.js";
+import { plural } from "../words.js";
 
 interface TimelineProps {
   readonly events: readonly EventAnswer[];
@@ -23,9 +23,9 @@ export function Timeline({ events, exposures, settlements, nowMs }: TimelineProp
       {events.map((event, index) => (
         <Fragment key={event.eventId}>
           {index === nowIndex && <Now nowMs={nowMs} />}
+          {isFirstOfDay(events, index) && <li class="today-date">{showDay(event.startsTs)}</li>}
           <Entry
             event={event}
-            isNewDay={index === 0 || showDay(event.startsTs) !== showDay(events[index - 1]?.startsTs ?? 0)}
             held={exposures.get(event.eventId)}
             settling={settlements.filter(({ eventId }) => eventId === event.eventId).length}
           />
@@ -34,6 +34,11 @@ export function Timeline({ events, exposures, settlements, nowMs }: TimelineProp
       {nowIndex === events.length && <Now nowMs={nowMs} />}
     </ol>
   );
+}
+
+function isFirstOfDay(events: readonly EventAnswer[], index: number): boolean {
+  const [here, last] = [events[index], events[index - 1]].map((event) => event && showDay(event.startsTs));
+  return here !== last;
 }
 
 function Now({ nowMs }: { readonly nowMs: number }) {
@@ -46,17 +51,15 @@ function Now({ nowMs }: { readonly nowMs: number }) {
 
 interface EntryProps {
   readonly event: EventAnswer;
-  readonly isNewDay: boolean;
   readonly held: EventExposure | undefined;
   /** Number of its settlements that wait, pay or take back. */
   readonly settling: number;
 }
 
-function Entry({ event, isNewDay, held, settling }: EntryProps) {
+function Entry({ event, held, settling }: EntryProps) {
   return (
-    <li class={isNewDay ? "today-event today-day" : "today-event"}>
+    <li class="today-event">
       <span class="today-start">
-        {isNewDay && <span class="today-date">{showDay(event.startsTs)}</span>}
         <Time ms={event.startsTs} show={showClock} />
       </span>
       <span class="today-what">
@@ -73,16 +76,14 @@ function Entry({ event, isNewDay, held, settling }: EntryProps) {
           <>
             {`${held.markets.OPEN - held.paused} of ${held.markets.OPEN + held.markets.CLOSED + held.markets.SETTLED} trade`}
             {held.paused > 0 && `, ${held.paused} paused`}
-            {` · ${showQuantity(held.openOrders)} orders · `}
+            {` · ${plural(held.openOrders, "order")} · `}
             <Money value={held.escrow.CASH} /> of open interest
           </>
         )}
         {settling > 0 && (
           <>
             {" · "}
-            <Link to="/operator/settlement">
-              {settling === 1 ? "1 settlement" : `${settling} settlements`} under way
-            </Link>
+            <Link to="/operator/settlement">{plural(settling, "settlement")} under way</Link>
           </>
         )}
       </span>

@@ -7,6 +7,8 @@ import { Empty, Loaded, Skeleton } from "../../parts/loaded.js";
 import { Note } from "../../parts/notice.js";
 import type { EventAnswer, EventExposure, SettlementsAnswer } from "../answers.js";
 import { Frame } from "../frame.js";
+import { useOperatorNames } from "../operators.js";
+import { UnderWay } from "../settlement/under-way.js";
 import { alertsOf, type HealthAnswer, type MoneyAnswer } from "./alerts.js";
 import { HealthTables } from "./health.js";
 import { Timeline } from "./timeline.js";
@@ -20,6 +22,7 @@ const SHOWN = "OPEN_PREGAME,CLOSED_PREGAME,OPEN_INGAME,DELAYED,FINAL";
 const HORIZON_MS = 7 * 86_400_000;
 
 export default function TodayPage() {
+  const nameOf = useOperatorNames();
   const events = useResource(
     async (signal) => {
       const query = { status: SHOWN, limit: 1_000 };
@@ -87,6 +90,12 @@ export default function TodayPage() {
           );
         }}
       </Loaded>
+      {settlements.value !== undefined && settlements.value.items.length > 0 && (
+        <>
+          <h2>Settlements under way</h2>
+          <UnderWay items={settlements.value.items} nameOf={nameOf} />
+        </>
+      )}
       <h2>Health</h2>
       <Loaded of={health}>{(value) => <HealthTables health={value} money={money.value} />}</Loaded>
     </Frame>
