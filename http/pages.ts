@@ -50,12 +50,15 @@ function servedFile(name: string, bytes: Buffer): ServedFile {
   return { type: path.extname(name).slice(1), bytes, gzipped: gzipSync(bytes) };
 }
 
+/** Callers for whom a port has routes; the pages offer no others. */
+type Served = "all" | "clients" | "operators";
+
 /** The console as it was built. */
 class Built {
   readonly release: string;
   readonly #html: string;
   readonly #files = new Map<string, ServedFile>();
-  readonly #documents = new Map<boolean, ServedFile>();
+  readonly #documents = new Map<Served, ServedFile>();
 
   constructor(
     folder: string,
@@ -76,16 +79,16 @@ class Built {
   }
 
   /** Returns the document, with the settings of the service for the pages. */
-  document(admin: boolean): ServedFile {
-    const known = this.#documents.get(admin);
+  document(serves: Served): ServedFile {
+    const known = this.#documents.get(serves);
     if (known !== undefined) return known;
-    const settings = { ...this.settings, release: this.release, admin };
+    const settings = { ...this.settings, release: this.release, serves };
     const metas = Object.entries(settings).map(
       ([name, content]) => `<meta name="overround-${name}" content="${content}" />`,
     );
     const html = this.#html.replace("</head>", `${metas.join("\n")}\n</head>`);
     const made = servedFile("index.html", Buffer.from(html));
-    this.#documents.set(admin, made);
+    this.#documents.set(serves, made);
     return made;
   }
 }
@@ -104,9 +107,13 @@ export function mountPages(app: Express, { folder, ports, brand, demo }: PagesPa
     if (req.acceptsEncodings("gzip") === false || gzipped.length >= bytes.length) res.send(bytes);
     else res.set("Content-Encoding", "gzip").send(gzipped);
   };
+  const served = (req: Request): Served => {
+    if (ports.admin === undefined) return "all";
+    return isForOperators(req, ports) ? "operators" : "clients";
+  };
   const showDocument: RequestHandler = (req, res) => {
     res.set("Cache-Control", "no-cache");
-    send(req, res, current().document(ports.admin === undefined || isForOperators(req, ports)));
+    send(req, res, current().document(served(req)));
   };
   for (const address of PATHS) app.get(address, showDocument);
   const showFile =

@@ -19,6 +19,7 @@ export const OPERATIONS_PATHS = { health: "/healthz", readiness: "/readyz", metr
 const OPERATIONS: ReadonlySet<string> = new Set(Object.values(OPERATIONS_PATHS));
 const ADMIN = "/admin/";
 const SESSION = "/v3/session";
+const SESSIONS = "/v3/sessions";
 /** Pages for operators; `../console/app/paths.ts` has them all. */
 const OPERATOR_PAGES = "/operator";
 /** Paths that the pages for operators need: to sign in, the operator's own account, and files of the console. */
@@ -62,6 +63,7 @@ export function servedHere(ports: OtherPorts): RequestHandler {
         return (
           path.startsWith(ADMIN) ||
           isWithin(SESSION, path) ||
+          path === SESSIONS ||
           isWithin(OPERATOR_PAGES, path) ||
           OPERATOR_NEEDS.has(path) ||
           path.startsWith(PAGE_FILES)

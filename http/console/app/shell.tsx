@@ -39,9 +39,17 @@ function mayOpen(page: Page, held: Session | undefined): boolean {
   }
 }
 
+/** Address of the first page: that of the operators on a port of their own. */
+const HOME = settings.clients ? "/" : "/operator";
+
 /** The console. */
 export function Shell() {
-  const found = pageAt(address.value.pathname);
+  const { pathname } = address.value;
+  const found = pageAt(pathname);
+  const isElsewhere = pathname === "/" && HOME !== "/";
+  useEffect(() => {
+    if (isElsewhere) navigate(HOME, { replace: true });
+  }, [isElsewhere]);
   return (
     <>
       <a class="skip" href="#page">
@@ -50,7 +58,11 @@ export function Shell() {
       <Header />
       <main id="page" tabIndex={-1}>
         {settings.demo && address.value.pathname === "/" && <Demo />}
-        {found === undefined ? <NotFound /> : <Opened page={found[0]} parameters={found[1]} />}
+        {isElsewhere ? null : found === undefined ? (
+          <NotFound />
+        ) : (
+          <Opened page={found[0]} parameters={found[1]} />
+        )}
       </main>
       <Footer />
     </>
@@ -108,23 +120,25 @@ function Header() {
   const held = session.value;
   return (
     <header class="header">
-      <Link to="/" class="header-name">
+      <Link to={HOME} class="header-name">
         Overround
       </Link>
       <nav aria-label="Pages">
-        <Link to="/">Markets</Link>
+        {settings.clients && <Link to="/">Markets</Link>}
         {held?.role === "trader" && <Link to="/portfolio">Portfolio</Link>}
         {held?.role === "trader" && <Link to="/keys">Keys</Link>}
         {held?.role === "operator" && settings.admin && <Link to="/operator">Operator</Link>}
-        <Link to="/status">Status</Link>
+        {settings.clients && <Link to="/status">Status</Link>}
       </nav>
       <div class="header-account">
         {held === undefined ? (
           <>
             <Link to={signInAddress()}>Log in</Link>
-            <Link to="/register" class="header-register">
-              Register
-            </Link>
+            {settings.clients && (
+              <Link to="/register" class="header-register">
+                Register
+              </Link>
+            )}
           </>
         ) : (
           <>
@@ -146,9 +160,13 @@ function Footer() {
     <footer class="footer">
       <PriceSwitch />
       <nav aria-label="More">
-        <a href="/docs">API</a>
-        <Link to="/lab">Signature lab</Link>
-        <Link to="/status">Status</Link>
+        {settings.clients && (
+          <>
+            <a href="/docs">API</a>
+            <Link to="/lab">Signature lab</Link>
+            <Link to="/status">Status</Link>
+          </>
+        )}
         <Button kind="quiet" label={`Appearance: ${theme.value}. Change it`} onClick={nextTheme}>
           Appearance: {theme.value}
         </Button>

@@ -2,6 +2,7 @@ import { expect } from "chai";
 import type { BrowserContextOptions, Locator, Page } from "playwright-core";
 import type { Credentials } from "../../../http/client/session.js";
 import type { OperatorRole } from "../../../db/schema/operator-roles.js";
+import { freePort } from "../../../scripts/embedded/ports.js";
 import { expectSound, serveConsole, type WatchedPage } from "../../support/console/browser.js";
 import { visitAsOperator } from "../../support/console/operator.js";
 import { addOperator } from "../../support/operators.js";
@@ -221,5 +222,38 @@ describe("the console of an operator without a second factor", function () {
     const storageState = { cookies: [], origins: [{ origin: stack.url, localStorage }] };
     const { page } = await served.visit("/operator", { storageState });
     await page.waitForURL("**/operator/people/enroll");
+  });
+});
+
+describe("the console on a port for operators", function () {
+  this.timeout(60_000);
+  const otherPorts: { admin?: number } = {};
+  before(async () => {
+    otherPorts.admin = await freePort();
+  });
+  const served = serveConsole({ otherPorts });
+
+  it("signs an operator in, and offers the operators' pages alone", async () => {
+    const { email, password } = served.stack.operatorLogin;
+    const opened = await served.visit("/", {
+      ...WIDE,
+      baseURL: `http://127.0.0.1:${otherPorts.admin}`,
+    });
+    const { page } = opened;
+    await page.waitForURL("**/login?next=%2Foperator");
+    await page.getByLabel("E-mail").fill(email);
+    await page.getByLabel("Password").fill(password);
+    await page.getByRole("button", { name: "Log in", exact: true }).click();
+    await page.getByRole("heading", { name: "Today" }).waitFor();
+    await page.getByText("Nothing needs attention.").waitFor();
+    const links = await page.getByRole("banner").getByRole("link").allInnerTexts();
+    expect(links).to.deep.equal(["Overround", "Operator", email]);
+    await expectSound(opened);
+  });
+
+  it("has no page for operators on the port for clients", async () => {
+    const { url } = served.stack;
+    expect((await fetch(`${url}/operator`)).status).to.equal(404);
+    expect((await fetch(url)).status).to.equal(200);
   });
 });

@@ -67,6 +67,8 @@ describe("the ports of a gateway", function () {
     const headers = { Authorization: `Bearer ${token}` };
     expect(await statusOf(admin, "/admin/v1/events", headers)).to.equal(200);
     expect(await statusOf(admin, "/v3/session", headers)).to.equal(200);
+    const ended = await fetch(`${admin}/v3/sessions`, { method: "DELETE", headers });
+    expect(ended.status, "the end of all sessions of the operator").to.equal(204);
     expect(await statusOf(stack.url, "/admin/v1/events", headers)).to.equal(404);
     expect(await statusOf(admin, "/v3/public/types/sports")).to.equal(404);
     const { trading } = await newTrader(stack);

@@ -121,7 +121,7 @@ export async function expectSound({ page, problems }: WatchedPage): Promise<void
 /** An exchange with its console, and Chromium to visit it. */
 export interface ServedConsole {
   readonly stack: Stack;
-  /** Opens an address in a browser context of its own, as another visitor would. */
+  /** Opens an address in a browser context of its own, as another visitor would; `baseURL` names another port. */
   visit(address?: string, options?: BrowserContextOptions): Promise<WatchedPage>;
 }
 
@@ -145,6 +145,7 @@ export function serveConsole(options: StackOptions = {}): ServedConsole {
     get stack() {
       return started(stack);
     },
-    visit: (address, context) => openPage(started(browser), started(stack).url, address, context),
+    visit: (address, context) =>
+      openPage(started(browser), context?.baseURL ?? started(stack).url, address, context),
   };
 }
