@@ -15,6 +15,31 @@ export interface Move {
   readonly kind: string;
 }
 
+/** Notice of a worker about a partition that moves: its former owner releases it, its new owner has loaded its actors. */
+export type MoveNotice =
+  | {
+      readonly kind: "released";
+      readonly partition: string;
+      /** Id of the former owner, if that worker stops. */
+      readonly stopping?: string | undefined;
+    }
+  | { readonly kind: "served"; readonly partition: string };
+
+/** Returns the text of a notice, which ends with the id of a worker that stops. */
+export function packMoveNotice(notice: MoveNotice): string {
+  const words = [notice.kind, notice.partition];
+  if (notice.kind === "released" && notice.stopping !== undefined) words.push(notice.stopping);
+  return words.join(" ");
+}
+
+/** Parses the text of a notice. Earlier builds publish the partition that they release, and nothing else. */
+export function parseMoveNotice(text: string): MoveNotice {
+  const [kind = "", partition, ...words] = text.split(" ");
+  if (partition === undefined) return { kind: "released", partition: kind };
+  if (kind === "served") return { kind, partition };
+  return { kind: "released", partition, ...(words.length > 0 ? { stopping: words.join(" ") } : {}) };
+}
+
 /** Time for which a worker must be live before others hand partitions over to it, in ms. */
 const SETTLED_MS = 2_000;
 

@@ -81,6 +81,11 @@ export class Partition implements Sender {
   #upkeep: Promise<void> | undefined;
   #endReason: unknown;
   #ended = false;
+  #onScanned: () => void = () => undefined;
+  /** Resolves after the first scan, or when the ownership ends. */
+  readonly scanned = new Promise<void>((resolve) => {
+    this.#onScanned = resolve;
+  });
   /** Called when an actor may have work, and when the ownership ends. */
   onChange: () => void = () => undefined;
 
@@ -108,6 +113,7 @@ export class Partition implements Sender {
     if (this.#ended) return;
     this.#ended = true;
     this.#endReason = reason;
+    this.#onScanned();
     this.#retained.close();
     this.onChange();
   }
@@ -166,6 +172,7 @@ export class Partition implements Sender {
         if (waiting > 0 && !this.#halted.has(actor)) this.#pending.set(actor, undefined);
       }
       if (halted !== undefined) await this.#recoverFrom(statuses, [...halted.keys()]);
+      this.#onScanned();
     } catch (error) {
       this.end(error);
     }

@@ -10,7 +10,15 @@ import { type Clock, type Slices, sleep } from "../log/clock.js";
 import type { HeartbeatListener, Heartbeats, StartHeartbeats } from "../log/heartbeats.js";
 import type { Listener, LiveWorker, Log, Notification, Subscription } from "../log/log.js";
 import type { Logger } from "../log/logger.js";
-import { adoptedBy, kindOf, nextMove, type Owners } from "./assignment.js";
+import {
+  adoptedBy,
+  kindOf,
+  type MoveNotice,
+  nextMove,
+  type Owners,
+  packMoveNotice,
+  parseMoveNotice,
+} from "./assignment.js";
 import { CommitGroup } from "./commit-group.js";
 import type { ActorOf } from "./instance.js";
 import { Partition } from "./partition.js";
@@ -66,11 +74,10 @@ const TAKEN_MS = 2_000;
 const MAX_TIMER_MS = 3_600_000;
 /** Longest interval of looking at the leases, in ms. Changes of the live workers cause a look at once. */
 const LOOK_MS = 1_000;
-/**
- * Feed on which workers publish that they have released partitions. It lets others take them at once. The body is the id of
- * a worker that stops, and otherwise empty; in earlier builds it is the partition.
- */
-const RELEASES = "workers";
+/** Longest time for which the move of a partition holds up other moves while its new owner loads its actors, in ms. */
+const AWAY_MS = 1_000;
+/** Feed of the notices about partitions that move. It lets others take them at once. */
+const MOVES = "workers";
 
 export class Worker {
   readonly id: string;
@@ -91,7 +98,7 @@ export class Worker {
   readonly #snapshots: Snapshots;
   readonly #stopWatchingConnection: () => void;
   #heartbeats: Heartbeats | undefined;
-  #releases: Subscription | undefined;
+  #moves: Subscription | undefined;
   #started = false;
   #stopping = false;
   #taken = 0;
@@ -99,6 +106,8 @@ export class Worker {
   #live: readonly LiveWorker[] = [];
   /** Live workers that stop. The log may not have the heartbeat that says so yet. */
   readonly #leaving = new Set<string>();
+  /** Partitions that are released and not known to be served, with the times until which they hold up other moves. */
+  readonly #away = new Map<string, number>();
   /** The look in progress. */
   #looking: Promise<void> | undefined;
   /** True when partitions may be missing or may have to move. */
@@ -163,12 +172,8 @@ export class Worker {
     } = this.#options;
     this.#started = true;
     this.#listener = log.listen("commands", (notification) => this.notify(notification));
-    this.#releases = await log.subscribe(RELEASES, {
-      onBody: (worker) => {
-        this.#leaving.add(worker);
-        this.#setLive(this.#live);
-        this.#track(this.#lookSoon());
-      },
+    this.#moves = await log.subscribe(MOVES, {
+      onBody: (body) => this.#onMoveNotice(parseMoveNotice(body)),
       onMissed: () => {
         this.#mustLook = true;
       },
@@ -272,6 +277,26 @@ export class Worker {
     await this.#lookAt();
   }
 
+  #onMoveNotice(notice: MoveNotice): void {
+    const { partition } = notice;
+    if (notice.kind === "served") this.#away.delete(partition);
+    else this.#released(partition);
+    if (notice.kind === "released" && notice.stopping !== undefined) {
+      this.#leaving.add(notice.stopping);
+      this.#setLive(this.#live);
+    }
+    this.#track(this.#lookSoon());
+  }
+
+  #released(partition: string): void {
+    this.#away.set(partition, this.#options.clock.monotonic() + AWAY_MS);
+  }
+
+  /** Returns true while a partition that was released holds up other moves. */
+  #isAway(partition: string): boolean {
+    return (this.#away.get(partition) ?? -Infinity) > this.#options.clock.monotonic();
+  }
+
   /** Sets the live workers, of which those that stop take no partition. */
   #setLive(live: readonly LiveWorker[]): void {
     for (const name of this.#leaving)
@@ -355,6 +380,7 @@ export class Worker {
     const move = nextMove(owners, live);
     if (move?.from !== this.id) return;
     this.#mustLook = true;
+    if ([...this.#away.keys()].some((name) => this.#isAway(name))) return;
     for (const partition of this.#held.values()) {
       if (kindOf(partition.name) !== move.kind) continue;
       const { partition: prepared, isPrepared } = this.#moving ?? {};
@@ -403,6 +429,20 @@ export class Worker {
     this.#held.set(name, partition);
     this.#taken += 1;
     this.groupOf(name).add(partition);
+    this.#track(this.#serve(partition));
+  }
+
+  /** Publishes that a partition is served, when the actors that have work are loaded. The next move waits for that. */
+  async #serve(partition: Partition): Promise<void> {
+    await partition.scanned;
+    await this.groupOf(partition.name).finished();
+    await partition.loaded();
+    if (partition.ended) return;
+    await this.#publish({ kind: "served", partition: partition.name }).catch(() => undefined);
+  }
+
+  #publish(notice: MoveNotice): Promise<void> {
+    return this.#options.log.publish({ feed: MOVES, body: packMoveNotice(notice) });
   }
 
   #track(task: Promise<void>): void {
@@ -485,8 +525,10 @@ export class Worker {
       }
       await this.relay.flushOf(partition);
       partition.end(new OwnershipLost(`${partition.name} was handed over`));
+      this.#released(partition.name);
       await log.release(partition.name, partition.epoch);
-      await log.publish({ feed: RELEASES, body: this.#stopping ? this.id : "" });
+      const stopping = this.#stopping ? this.id : undefined;
+      await this.#publish({ kind: "released", partition: partition.name, stopping });
       logger.info({ worker: this.id, partition: partition.name }, "handed over a partition");
     } catch (error) {
       logger.warn(
@@ -524,14 +566,15 @@ export class Worker {
     return this.#live.some(({ name, takes }) => takes && name !== this.id);
   }
 
-  /** Resolves with true when a partition is handed over and another worker has taken it, with false when none does. */
+  /** Resolves with true when another worker has taken a partition and serves it, with false when none takes it. */
   async #isTaken(name: string): Promise<boolean> {
     const { log, clock } = this.#options;
     await this.#handingOver.get(name)?.done;
     const untilMs = clock.monotonic() + TAKEN_MS;
     try {
       while (this.#hasTakers && clock.monotonic() < untilMs) {
-        if ((await log.leases([name])).get(name)?.owner !== undefined) return true;
+        const isTaken = (await log.leases([name])).get(name)?.owner !== undefined;
+        if (isTaken && !this.#isAway(name)) return true;
         await sleep(clock, TAKEN_POLL_MS);
       }
     } catch {
@@ -554,7 +597,7 @@ export class Worker {
     await this.#snapshots.close();
     await Promise.all(this.#background);
     await this.#heartbeats?.stop();
-    await this.#releases?.close();
+    await this.#moves?.close();
     try {
       await log.leave(this.id);
     } catch (error) {
