@@ -9,7 +9,7 @@ export type MarketAnswer = z.infer<typeof Market>;
 export type OpenOrderAnswer = z.infer<typeof OpenOrder>;
 export type PositionAnswer = z.infer<typeof Position>;
 
-export interface Connection {
+interface Connection {
   /** `lost`: the page shows old data, and the ticket takes no order. */
   readonly state: "live" | "polling" | "lost";
   readonly sinceMs: number;

@@ -7,7 +7,7 @@ import { computed, effect, signal } from "@preact/signals";
 import type { z } from "zod";
 import { formatPrice } from "../../../actors/units.js";
 import type { Amended, CancelAllResult, CancelResult, Order } from "../../surface-a/schemas/orders.js";
-import { asRefusal, type Refusal } from "../data/refusal.js";
+import { asRefusal, UNREACHABLE, type Refusal } from "../data/refusal.js";
 import { signedCall } from "../trading/web-key.js";
 import type { DraftOrder } from "./draft.js";
 import type { OpenOrderAnswer, TicketLive } from "./live.js";
@@ -62,9 +62,12 @@ function pause(ms: number, ending: AbortSignal): Promise<void> {
   });
 }
 
-/** Returns true when a request without an answer may have taken effect. */
+/** Codes of requests that may have taken effect, although the page has no answer that it can read. */
+const WITHOUT_ANSWER: ReadonlySet<string> = new Set([UNREACHABLE, "PAGE_ERROR", "REQUEST_IN_PROGRESS"]);
+
+/** Returns true when a refused placement may have taken effect. */
 export function isUnknown({ status, code }: Refusal): boolean {
-  return status === 0 || status >= 500 || code === "REQUEST_IN_PROGRESS";
+  return status >= 500 || WITHOUT_ANSWER.has(code);
 }
 
 export class OwnOrders {

@@ -1,4 +1,7 @@
-/** Trading side of a market page: the order ticket, the own orders and the position. */
+/**
+ * Trading side of a market page: the order ticket, the own orders and the position. In a grid of two columns the ticket
+ * stands in the second one, and the orders and the position below the first.
+ */
 
 import type { ReadonlySignal, Signal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
@@ -37,7 +40,7 @@ function useTicket({ market, live, picked }: PanelProps): {
   const { marketId, outcomes } = market;
   const held = useMemo(() => {
     const orders = new OwnOrders(marketId, live);
-    return { orders, ticket: new Ticket(outcomes[0]?.outcomeId ?? "", orders) };
+    return { orders, ticket: new Ticket(marketId, outcomes[0]?.outcomeId ?? "", orders) };
   }, [marketId, live]);
   useEffect(() => () => held.orders.close(), [held]);
   useEffect(
@@ -70,8 +73,8 @@ export function TicketPanel(props: PanelProps) {
   const trader = session.value?.role === "trader";
   const hasKey = webKey.value !== undefined;
   return (
-    <div class="ticket">
-      <section aria-labelledby="ticket-title">
+    <div class={hasKey ? "ticket ticket-trading" : "ticket"}>
+      <section class="ticket-order" aria-labelledby="ticket-title">
         <div class="ticket-head">
           <h2 id="ticket-title">Order</h2>
           {hasKey && <Available orders={live.orders} positions={live.positions} />}

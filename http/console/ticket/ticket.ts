@@ -1,6 +1,6 @@
 /** Ticket of one market: the draft of an order, its preview, and its placement exactly once. */
 
-import { signal } from "@preact/signals";
+import { signal, type Signal } from "@preact/signals";
 import type { z } from "zod";
 import type { Ticks } from "../../../actors/units.js";
 import type { OrderAccepted, OrderPreview } from "../../surface-a/schemas/orders.js";
@@ -20,30 +20,39 @@ export type Stage =
 
 const EDITING: Stage = { kind: "editing" };
 
+/** Last draft of each market, so that a sign-in or a look at another page loses nothing that was typed. */
+const drafts = new Map<string, Draft>();
+
 export class Ticket {
-  readonly draft;
+  readonly draft: Signal<Draft>;
   readonly stage = signal<Stage>(EDITING);
   /** Errors of the fields, shown after the first Enter. */
   readonly errors = signal<DraftErrors>({});
   readonly refusal = signal<Refusal | undefined>(undefined);
-  /** Names the order to the exchange, so that a double click and a retry place one order. */
-  #clientId = crypto.randomUUID();
-  /** True when a placement with this client id may have reached the exchange. */
-  #sent = false;
+  /**
+   * Id of the order that the draft describes, from its first placement until it is accepted or changed: a double click
+   * and a retry place one order. Pages without HTTPS cannot make one, and do not trade.
+   */
+  #clientId: string | undefined;
+  readonly #marketId: string;
   readonly #orders: OwnOrders;
 
-  constructor(outcomeId: string, orders: OwnOrders) {
+  /** `outcomeId` is the outcome of the first draft of the market. */
+  constructor(marketId: string, outcomeId: string, orders: OwnOrders) {
+    this.#marketId = marketId;
     this.#orders = orders;
-    this.draft = signal<Draft>({ outcomeId, price: "", qty: "", tif: "GTC", minutes: "", selfTrade: "wash" });
+    const empty: Draft = { outcomeId, price: "", qty: "", tif: "GTC", minutes: "", selfTrade: "wash" };
+    this.draft = signal(drafts.get(marketId) ?? empty);
   }
 
   /** Changes fields of the draft, which ends its preview. */
   change(change: Partial<Draft>): void {
     if (this.stage.peek().kind === "placing") return;
     this.draft.value = { ...this.draft.peek(), ...change };
+    drafts.set(this.#marketId, this.draft.value);
     this.stage.value = EDITING;
     this.errors.value = {};
-    if (this.#sent) this.#renew();
+    this.#clientId = undefined;
   }
 
   /** Fills the ticket with a level of a ladder. */
@@ -93,17 +102,16 @@ export class Ticket {
   }
 
   async #place({ order, preview }: Extract<Stage, { kind: "previewed" }>): Promise<void> {
-    const clientId = this.#clientId;
+    const clientId = (this.#clientId ??= crypto.randomUUID());
     this.stage.value = { kind: "placing", order, preview };
     this.refusal.value = undefined;
-    this.#sent = true;
     this.#orders.sending(clientId, order);
     try {
       const body = { ...bodyOf(order), clientId };
       const { orderId } = await signedCall<z.infer<typeof OrderAccepted>>("POST", "/v3/orders", { body });
       this.#orders.accepted(clientId, orderId);
       this.stage.value = EDITING;
-      this.#renew();
+      this.#clientId = undefined;
     } catch (error) {
       const refusal = asRefusal(error);
       this.refusal.value = refusal;
@@ -116,10 +124,5 @@ export class Ticket {
         this.stage.value = EDITING;
       }
     }
-  }
-
-  #renew(): void {
-    this.#clientId = crypto.randomUUID();
-    this.#sent = false;
   }
 }

@@ -136,6 +136,11 @@ describe("order ticket of the console", function () {
     await ticket().getByText("Nearest: 0.050 or 0.055").waitFor();
     await ticket().getByText("Enter a whole number").waitFor();
     expect(await price().inputValue()).to.equal("0.051");
+    await opened.page.getByRole("link", { name: "Keys", exact: true }).click();
+    await opened.page.getByRole("heading", { name: "Keys", exact: true }).waitFor();
+    await opened.page.goBack();
+    await contracts().waitFor();
+    expect([await price().inputValue(), await contracts().inputValue()]).to.deep.equal(["0.051", "1.5"]);
   });
 
   it("places one order for a double click and for a lost answer", async () => {
@@ -203,6 +208,8 @@ describe("order ticket of the console", function () {
 
   it("fills at the better price, and shows the profit at each result", async () => {
     await openMarket();
+    await opened.page.getByRole("button", { name: "Buy Ants at 0.600 200 offered" }).click();
+    expect([await price().inputValue(), await contracts().inputValue()]).to.deep.equal(["0.600", "200"]);
     await fill("0.650", "100");
     await preview();
     await ticket().getByText("fills 100 at 0.600").waitFor();
