@@ -15,7 +15,7 @@ import { Money } from "../parts/values.js";
 import { callWithKeyFile } from "../trading/key-file.js";
 import { KeyFileField } from "../trading/key-file-field.js";
 import { TransferDialog } from "../trading/transfer-dialog.js";
-import { WEB, webKey } from "../trading/web-key.js";
+import { WEB, webKeyState } from "../trading/web-key.js";
 import { WebKeyPanel } from "../trading/web-key-panel.js";
 import { NewKey } from "./new-key.js";
 import type { KeyAnswer, OwnKeys, SubaccountAnswer } from "./own-keys.js";
@@ -34,7 +34,14 @@ function traderOf({ label }: SubaccountAnswer, keys: readonly KeyAnswer[]): Comp
   const live = keys.find(({ restriction, scope }) => restriction === label && scope === "trading");
   if (live === undefined) return "nobody: it has no live trading key";
   if (label !== WEB) return `key ${live.name}`;
-  return webKey.value?.keyId === live.keyId ? "this browser" : "another browser";
+  switch (webKeyState.value.kind) {
+    case "here":
+      return "this browser";
+    case "elsewhere":
+      return "another browser";
+    default:
+      return "a browser";
+  }
 }
 
 /** Lists the subaccounts with their money, and opens, funds, renames and closes them. */
@@ -88,7 +95,9 @@ export function Subaccounts({ subaccounts, keys, onChanged }: SubaccountsProps) 
           </Empty>
         }
       />
-      <WebKeyPanel onChanged={onChanged} />
+      <div class="keys-web">
+        <WebKeyPanel onChanged={onChanged} />
+      </div>
       <div class="buttons">
         <Button onClick={() => setIsOpening(true)}>Open a subaccount for a program</Button>
       </div>

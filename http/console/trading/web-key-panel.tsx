@@ -77,7 +77,7 @@ interface ActProps {
 function Act({ label, act, children }: ActProps) {
   const action = useAction(act);
   return (
-    <div class="web-key">
+    <div>
       {children}
       <Notice refusal={action.refusal} onDismiss={action.dismiss} />
       <Button kind="main" busy={action.busy} onClick={action.run}>
