@@ -3,8 +3,9 @@
  * A later start continues with the same traders. The demo does nothing on an exchange that has other events.
  */
 
-import { RestClient } from "../http/client/rest.js";
-import { OperatorClient, Session } from "../http/client/session.js";
+import { RestClient } from "../http/client/rest/rest.js";
+import { OperatorClient } from "../http/client/rest/operator.js";
+import { Session } from "../http/client/rest/session.js";
 import { Connection, Signer } from "../http/client/client.js";
 import type { Config } from "./config.js";
 import { attempt, Quoter, Taker, type DemoMarket } from "./demo/bots.js";

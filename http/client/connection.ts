@@ -1,6 +1,7 @@
 /** Connections to one origin, with the retries that are safe for each request. Node and browsers send in their own ways. */
 
 import { z } from "zod/mini";
+import { checked } from "./wire/values.js";
 
 /** Thrown when the exchange answers with a status other than 2xx. */
 export class ApiError extends Error {
@@ -196,7 +197,7 @@ export abstract class Connection {
 
 /** Returns the validated body of a 2xx answer. Throws `ApiError` for any other status. */
 export function readAnswer<T>(answer: RawAnswer, shape: z.core.$ZodType<T>): T {
-  if (answer.status >= 200 && answer.status < 300) return z.parse(shape, parseBody(answer.body));
+  if (answer.status >= 200 && answer.status < 300) return checked(shape, parseBody(answer.body));
   throw errorOf(answer);
 }
 

@@ -3,7 +3,8 @@
 import { once } from "node:events";
 import { WebSocket } from "ws";
 import { type Account, openAccount } from "../../http/client/node/accounts.js";
-import { OperatorClient, Session } from "../../http/client/session.js";
+import { OperatorClient } from "../../http/client/rest/operator.js";
+import { Session } from "../../http/client/rest/session.js";
 import { Connection, Signer, type SigningKey } from "../../http/client/client.js";
 import { loadConfig } from "../config.js";
 import { type Exchange, startExchange } from "../replay/exchange.js";

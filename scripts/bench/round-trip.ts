@@ -9,7 +9,7 @@ import { once } from "node:events";
 import { Redis } from "ioredis";
 import type { WebSocket } from "ws";
 import { z } from "zod";
-import { OrdersDelta } from "../../http/client/wire.js";
+import { OrdersDelta } from "../../http/client/wire/stream.js";
 import { readRecord } from "../embedded/record.js";
 import type { Exchange } from "../replay/exchange.js";
 import { gatewayCpuSeconds, ONE_GATEWAY } from "./gateway-cpu.js";

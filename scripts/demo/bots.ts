@@ -2,11 +2,11 @@
 
 import { randomUUID } from "node:crypto";
 import { ApiError, UnknownOutcome, type Connection } from "../../http/client/connection.js";
-import { RestClient } from "../../http/client/rest.js";
+import { RestClient } from "../../http/client/rest/rest.js";
 import { Signer, type SigningKey } from "../../http/client/client.js";
 import { ConnectionLost, StreamError } from "../../http/client/stream/socket.js";
 import { StreamClient } from "../../http/client/stream/stream.js";
-import type { PlaceOrder } from "../../http/client/wire.js";
+import type { PlaceOrder } from "../../http/client/wire/orders.js";
 import type { Random } from "../replay/random.js";
 import { quotesAround, wander, type QuoteStyle } from "./quotes.js";
 

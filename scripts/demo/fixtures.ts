@@ -1,6 +1,6 @@
 /** Events of the demo: a few games of several leagues, with markets of two outcomes. */
 
-import type { NewEvent, NewMarket, Team } from "../../http/client/session.js";
+import type { NewEvent, NewMarket, Team } from "../../http/client/wire/operator.js";
 
 /** Market to open, with the initial probability of its first outcome. */
 interface MarketFixture extends Omit<NewMarket, "eventId"> {

@@ -1,7 +1,7 @@
 /** Quotes of the bots: fair prices that move at random, and the orders around them. */
 
 import { formatPrice, ticks } from "../../actors/units.js";
-import type { PlaceOrder } from "../../http/client/wire.js";
+import type { PlaceOrder } from "../../http/client/wire/orders.js";
 import { snapDown } from "../replay/recording/odds.js";
 import type { Random } from "../replay/random.js";
 

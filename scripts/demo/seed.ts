@@ -3,7 +3,8 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { openAccount, type Account } from "../../http/client/node/accounts.js";
 import type { Connection } from "../../http/client/connection.js";
-import { Session, type OperatorClient } from "../../http/client/session.js";
+import { Session } from "../../http/client/rest/session.js";
+import type { OperatorClient } from "../../http/client/rest/operator.js";
 import type { DemoFile } from "./credentials.js";
 import { EVENTS, type EventFixture } from "./fixtures.js";
 

@@ -3,7 +3,7 @@
 import { parsePrice } from "../../actors/units.js";
 import { pause } from "../../http/client/connection.js";
 import type { OrderBook } from "../../http/client/stream/book.js";
-import type { BookAnswer } from "../../http/client/wire.js";
+import type { BookAnswer } from "../../http/client/wire/catalog.js";
 import type { ReplaySetUp } from "./set-up.js";
 import type { Bids, Ladder } from "./recording/ladder.js";
 

@@ -6,7 +6,7 @@ import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
-import type { Credentials } from "../../http/client/session.js";
+import type { Credentials } from "../../http/client/rest/session.js";
 import { childEnvironment, type Config } from "../config.js";
 import { freePort } from "../embedded/ports.js";
 import { StartError } from "../supervisor/start-error.js";

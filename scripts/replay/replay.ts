@@ -1,7 +1,7 @@
 /** Replays one recording on a running exchange, from the file to the settled market. */
 
 import { Connection } from "../../http/client/client.js";
-import { OperatorClient } from "../../http/client/session.js";
+import { OperatorClient } from "../../http/client/rest/operator.js";
 import { readGrid, setUpReplay, type ReplaySetUp } from "./set-up.js";
 import type { Exchange } from "./exchange.js";
 import { Mirror } from "./makers/mirror.js";

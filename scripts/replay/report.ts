@@ -1,6 +1,6 @@
 /** Formats the report at the end of a replay. */
 
-import type { MoneyReport } from "../../http/client/wire.js";
+import type { MoneyReport } from "../../http/client/wire/operator.js";
 import type { ReplaySetUp } from "./set-up.js";
 import type { Outcome } from "./run.js";
 

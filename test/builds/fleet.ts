@@ -6,7 +6,7 @@ import { connect, createServer, type AddressInfo, type Server } from "node:net";
 import os from "node:os";
 import path from "node:path";
 import { Connection } from "../../http/client/client.js";
-import { OperatorClient } from "../../http/client/session.js";
+import { OperatorClient } from "../../http/client/rest/operator.js";
 import { freePort } from "../../scripts/embedded/ports.js";
 import { oldBuild } from "../support/old-build.js";
 import { freshDatabase, freshRedis, type FreshDatabase, type FreshRedis } from "../support/servers.js";

@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { connect, disconnect, type Database } from "../../db/database.js";
 import { createTrader } from "../../db/queries/accounts/traders.js";
 import type { OperatorRole } from "../../db/schema/operator-roles.js";
-import type { Credentials } from "../../http/client/session.js";
+import type { Credentials } from "../../http/client/rest/session.js";
 import { Passwords } from "../../http/auth/passwords.js";
 import type { Stack } from "./stack.js";
 

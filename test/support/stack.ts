@@ -18,7 +18,8 @@ import {
 } from "../../db/queries/catalog/events.js";
 import { allMarkets, unsettledMarkets } from "../../db/queries/catalog/markets.js";
 import { Connection } from "../../http/client/client.js";
-import { OperatorClient, type Credentials } from "../../http/client/session.js";
+import { OperatorClient } from "../../http/client/rest/operator.js";
+import type { Credentials } from "../../http/client/rest/session.js";
 import { createLogger } from "../../http/edge/request-log.js";
 import type { EdgeLimits } from "../../http/edge/middleware.js";
 import { unlimitedThrottle } from "../../http/request/throttle.js";

@@ -1,10 +1,10 @@
 /** Creates traders and markets of the tests through the public routes. */
 
 import { openAccount, type Account } from "../../http/client/node/accounts.js";
-import type { NewEvent, NewMarket } from "../../http/client/session.js";
+import type { NewEvent, NewMarket } from "../../http/client/wire/operator.js";
 import type { SigningKey } from "../../http/client/client.js";
 import { signatureHeaders } from "../http/keys.js";
-import type { EventAnswer, MarketAnswer } from "../../http/client/wire.js";
+import type { EventAnswer, MarketAnswer } from "../../http/client/wire/catalog.js";
 import type { Stack } from "./stack.js";
 import type { Voids } from "../../actors/market/types.js";
 

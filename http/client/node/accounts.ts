@@ -1,8 +1,9 @@
 /** Opens accounts over the public routes, from an e-mail address to a funded subaccount that can trade. */
 
 import { ApiError, type Connection } from "../connection.js";
-import { RestClient } from "../rest.js";
-import { type OperatorClient, Session, type Credentials } from "../session.js";
+import { RestClient } from "../rest/rest.js";
+import type { OperatorClient } from "../rest/operator.js";
+import { Session, type Credentials } from "../rest/session.js";
 import { generateKey, type KeyAlgorithm, type SigningKey } from "../keys.js";
 import { NodeSigner } from "./signer.js";
 

@@ -2,7 +2,8 @@
 
 import { unreachable } from "../../../actors/unreachable.js";
 import { crc32 } from "./crc32.js";
-import type { BookAnswer, BookDelta, BookOrder } from "../wire.js";
+import type { BookOrder } from "../wire/catalog.js";
+import type { BookDelta, MarketSnapshot } from "../wire/stream.js";
 
 interface RestingOrder {
   readonly outcomeId: string;
@@ -26,7 +27,7 @@ export class OrderBook {
   }
 
   /** Replaces the book with a snapshot. */
-  replace(snapshot: BookAnswer): void {
+  replace(snapshot: NonNullable<MarketSnapshot["book"]>): void {
     this.#orders.clear();
     this.#levels.clear();
     this.seq = snapshot.seq;

@@ -1,14 +1,8 @@
 /** Callbacks of the stream client. */
 
 import type { StreamError } from "./socket.js";
-import type {
-  BboDelta,
-  LifecycleDelta,
-  OpenOrder,
-  OrdersDelta,
-  PositionAnswer,
-  TradeDelta,
-} from "../wire.js";
+import type { OpenOrder, PositionAnswer } from "../wire/orders.js";
+import type { BboDelta, LifecycleDelta, OrdersDelta, TradeDelta } from "../wire/stream.js";
 
 /**
  * Callbacks of a stream client, all optional. After a gap, and after a reconnect that cannot resume, the callbacks of

@@ -1,7 +1,7 @@
 /** One market, folded from a snapshot and the batches after it (contract section 6.7). */
 
 import { OrderBook } from "./book.js";
-import type { Level, MarketBatches, MarketSnapshot } from "../wire.js";
+import type { Level, MarketBatches, MarketSnapshot } from "../wire/stream.js";
 import { CHANNELS, type Channel } from "../../../stream/ws/channels.js";
 
 /** Result of folding a batch: folded, already known, or not the next one. */

@@ -7,7 +7,7 @@ import {
   type PlatformSocketEvents,
 } from "../connection.js";
 import type { Signer } from "../signer.js";
-import { TicketAnswer } from "../wire.js";
+import { TicketAnswer } from "../wire/account.js";
 
 const STREAM_PATH = "/v3/ws";
 const TICKETS_PATH = "/v3/ws/tickets";

@@ -8,7 +8,8 @@ import { z } from "zod/mini";
 import type { OrderBook } from "./book.js";
 import { pause, UnknownOutcome, type Connection } from "../connection.js";
 import { MarketView } from "./market-view.js";
-import type { OrderFilter } from "../rest.js";
+import type { OrderFilter } from "../rest/account.js";
+import { placedOf } from "../rest/rest.js";
 import { splitSelection, sinceOf, WatchedSubjects, type Selection } from "./selection.js";
 import type { Signer } from "../signer.js";
 import type { StreamListener } from "./listener.js";
@@ -18,15 +19,18 @@ import { WalletView } from "./wallet-view.js";
 import {
   BatchAnswer,
   CancelAnswer,
+  OrderAccepted,
+  type BatchPlaced,
+  type PlaceOrder,
+} from "../wire/orders.js";
+import {
   DeltaFrame,
   HeartbeatFrame,
-  OrderAccepted,
   SnapshotFrame,
-  type BatchPlaced,
   type MarketBatches,
   type MarketSnapshot,
-  type PlaceOrder,
-} from "../wire.js";
+} from "../wire/stream.js";
+import { checked, fits } from "../wire/values.js";
 import type { Currency } from "../../../actors/market/types.js";
 import { CHANNELS, PRIVATE_CHANNELS } from "../../../stream/ws/channels.js";
 
@@ -132,25 +136,25 @@ export class StreamClient {
     const repeatable = orders.every((order) => order.clientId !== undefined);
     try {
       const ack = await this.#retry(() => this.#socket.request({ place: { orders, atomic } }), repeatable);
-      return { accepted: PlacedAck.parse(ack).placed, rejected: [] };
+      return { accepted: checked(PlacedAck, ack).placed, rejected: [] };
     } catch (error) {
       if (!(error instanceof StreamError) || atomic) throw error;
-      const refused = BatchAnswer.safeParse(error.frame);
-      if (!refused.success || refused.data.rejected.length === 0) throw error;
-      return refused.data;
+      const refused = fits(BatchAnswer, error.frame) ? placedOf(error.frame) : undefined;
+      if (refused === undefined || refused.rejected.length === 0) throw error;
+      return refused;
     }
   }
 
   /** Cancels up to 256 orders. Sent again after a lost connection. */
   async cancel(orderIds: readonly string[]): Promise<CancelAnswer> {
     const ack = await this.#retry(() => this.#socket.request({ cancel: { orderIds } }));
-    return CanceledAck.parse(ack).canceled;
+    return checked(CanceledAck, ack).canceled;
   }
 
   /** Cancels all orders of the wallet that match the filter. Returns the number of cancels that were queued. */
   async cancelAll(filter: OrderFilter = {}): Promise<number> {
-    const ack = CanceledAllAck.parse(await this.#retry(() => this.#socket.request({ cancel_all: filter })));
-    return ack.canceled_all;
+    const ack = await this.#retry(() => this.#socket.request({ cancel_all: filter }));
+    return checked(CanceledAllAck, ack).canceled_all;
   }
 
   /** Arms or disarms the cancel of all orders of the wallet when the connection closes. Armed again after a reconnect. */
@@ -222,7 +226,7 @@ export class StreamClient {
   ): Promise<unknown> {
     const currency = this.#currency === "COIN" ? { currency: this.#currency } : {};
     return this.#socket.request({ [verb]: { ...selection, ...currency } }, (reply) =>
-      this.#applySnapshot(SnapshotFrame.parse(reply)),
+      this.#applySnapshot(checked(SnapshotFrame, reply)),
     );
   }
 
@@ -253,19 +257,10 @@ export class StreamClient {
   }
 
   #receive(frame: unknown): void {
-    const delta = DeltaFrame.safeParse(frame);
-    if (delta.success) {
-      this.#fold(delta.data);
-      return;
-    }
-    const heartbeat = HeartbeatFrame.safeParse(frame);
-    if (heartbeat.success) {
-      this.#checkHeartbeat(heartbeat.data);
-      return;
-    }
+    if (fits(DeltaFrame, frame)) this.#fold(frame);
+    else if (fits(HeartbeatFrame, frame)) this.#checkHeartbeat(frame);
     // Snapshot of a market that appeared in a watched event and whose first deltas are no longer available.
-    const snapshot = SnapshotFrame.safeParse(frame);
-    if (snapshot.success) this.#applySnapshot(snapshot.data);
+    else if (fits(SnapshotFrame, frame)) this.#applySnapshot(frame);
   }
 
   #fold(frame: DeltaFrame): void {

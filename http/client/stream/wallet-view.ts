@@ -2,14 +2,8 @@
 
 import { unreachable } from "../../../actors/unreachable.js";
 import type { FoldResult } from "./market-view.js";
-import {
-  OpenOrder,
-  type DeltaFrame,
-  type HeartbeatFrame,
-  type OrdersDelta,
-  type PositionAnswer,
-  type SnapshotFrame,
-} from "../wire.js";
+import type { OpenOrder, PositionAnswer } from "../wire/orders.js";
+import type { DeltaFrame, HeartbeatFrame, OrdersDelta, SnapshotFrame } from "../wire/stream.js";
 import { PRIVATE_CHANNELS, type PrivateChannel } from "../../../stream/ws/channels.js";
 
 /** State of the private channels of one wallet. */
@@ -61,7 +55,7 @@ export class WalletView {
     const known = this.orders.get(delta.orderId);
     switch (delta.kind) {
       case "open":
-        this.orders.set(delta.orderId, OpenOrder.parse(delta));
+        this.orders.set(delta.orderId, restingOf(delta));
         return;
       case "fill":
         if (delta.remaining === 0) this.orders.delete(delta.orderId);
@@ -84,4 +78,9 @@ export class WalletView {
 
 function keyOf({ outcomeId, currency }: PositionAnswer): string {
   return currency === undefined ? outcomeId : `${outcomeId} ${currency}`;
+}
+
+/** Returns the order of a delta that opens it. */
+function restingOf({ kind: _kind, ...order }: Extract<OrdersDelta, { kind: "open" }>): OpenOrder {
+  return order;
 }

@@ -3,8 +3,9 @@
 import { Redis } from "ioredis";
 import { z } from "zod";
 import { type Account, openAccount } from "../../../http/client/node/accounts.js";
-import { RestClient } from "../../../http/client/rest.js";
-import { type Credentials, OperatorClient } from "../../../http/client/session.js";
+import { RestClient } from "../../../http/client/rest/rest.js";
+import type { Credentials } from "../../../http/client/rest/session.js";
+import { OperatorClient } from "../../../http/client/rest/operator.js";
 import { Connection, generateKey, Signer, type SigningKey } from "../../../http/client/client.js";
 import { Caller, SignedRequests } from "./caller.js";
 

@@ -1,7 +1,7 @@
 /** Plays waves: the takers trade, then the makers place and cancel until their orders equal the recorded ladder. */
 
 import { formatPrice, parsePrice, ticks } from "../../../actors/units.js";
-import type { PlaceOrder } from "../../../http/client/wire.js";
+import type { PlaceOrder } from "../../../http/client/wire/orders.js";
 import { uuidOf, type ReplaySetUp } from "../set-up.js";
 import type { Bids, Ladder } from "../recording/ladder.js";
 import {

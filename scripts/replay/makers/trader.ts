@@ -5,17 +5,17 @@
 
 import { unreachable } from "../../../actors/unreachable.js";
 import { ApiError, type Connection } from "../../../http/client/connection.js";
-import { RestClient } from "../../../http/client/rest.js";
+import { RestClient } from "../../../http/client/rest/rest.js";
 import { Signer, type SigningKey } from "../../../http/client/client.js";
 import { StreamClient } from "../../../http/client/stream/stream.js";
 import type {
   BatchPlaced,
   OpenOrder,
   OrderAnswer,
-  OrdersDelta,
   OrderStatus,
   PlaceOrder,
-} from "../../../http/client/wire.js";
+} from "../../../http/client/wire/orders.js";
+import type { OrdersDelta } from "../../../http/client/wire/stream.js";
 
 /** Order in its owner's view. */
 export interface TrackedOrder {
@@ -127,7 +127,7 @@ export class Trader {
       const overStream = this.stream.ready;
       if (overStream) this.tally.overStream += batch.length;
       const placed = await (overStream ? this.stream.place(batch) : this.#placeByRest(batch));
-      for (const { reason, code } of placed.rejected) count(this.tally.refused, code ?? reason);
+      for (const { reason } of placed.rejected) count(this.tally.refused, reason);
       const refused = new Set(placed.rejected.map(({ index }) => index));
       const notRefused = batch.filter((_, index) => !refused.has(index));
       placed.accepted.forEach(({ orderId }, index) => {
@@ -212,10 +212,10 @@ export class Trader {
         if (delta.remaining === 0) this.#end(order, "FILLED");
         break;
       case "cancel":
-        this.#end(order, "CANCELED", delta.reason ?? undefined);
+        this.#end(order, "CANCELED", delta.reason);
         break;
       case "reject":
-        this.#end(order, "REJECTED", delta.reason ?? undefined);
+        this.#end(order, "REJECTED", delta.reason);
         break;
       default:
         unreachable(delta);

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { Queue } from "bullmq";
 import { expect } from "chai";
 import { marketActor, partitionOf } from "../../../actors/actor.js";
-import { RestClient } from "../../../http/client/rest.js";
+import { RestClient } from "../../../http/client/rest/rest.js";
 import { Signer } from "../../../http/client/client.js";
 import { ApiError } from "../../../http/client/connection.js";
 import { connectJobs, JOBS_PREFIX } from "../../../stream/jobs/connection.js";

@@ -3,7 +3,7 @@ import http from "node:http";
 import type { AddressInfo } from "node:net";
 import { z } from "zod";
 import { ApiError, readAnswer, UnknownOutcome } from "../../../http/client/connection.js";
-import { RestClient } from "../../../http/client/rest.js";
+import { RestClient } from "../../../http/client/rest/rest.js";
 import { Connection, Signer } from "../../../http/client/client.js";
 import { canonicalText } from "../../../http/auth/canonical.js";
 import { bodyDigest, verifyText } from "../../../http/auth/signing.js";

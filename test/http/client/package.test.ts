@@ -107,7 +107,7 @@ describe("client: the package", function () {
         Object.keys(browserClient),
       );
       expect(await namesOf("overround-client/browser")).to.have.members(Object.keys(browserClient));
-      const refused = await namesOf("overround-client/http/client/rest.js").catch(String);
+      const refused = await namesOf("overround-client/http/client/rest/rest.js").catch(String);
       expect(refused).to.contain("ERR_PACKAGE_PATH_NOT_EXPORTED");
     });
   });

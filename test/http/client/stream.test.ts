@@ -5,7 +5,8 @@ import { WebSocketServer, type WebSocket } from "ws";
 import { Connection, generateKey, Signer } from "../../../http/client/client.js";
 import { StreamError } from "../../../http/client/stream/socket.js";
 import { StreamClient } from "../../../http/client/stream/stream.js";
-import type { OpenOrder, OrdersDelta } from "../../../http/client/wire.js";
+import type { OpenOrder } from "../../../http/client/wire/orders.js";
+import type { OrdersDelta } from "../../../http/client/wire/stream.js";
 import { until } from "../../support/until.js";
 
 const KEY = { keyId: "00000000-0000-4000-8000-000000000001", ...(await generateKey()) };
@@ -205,7 +206,16 @@ describe("client: the stream", () => {
       });
     await client.connect();
     await client.subscribe({ private: ["orders", "positions"] });
-    const fill = { kind: "fill", orderId: "o", outcomeId: A, price: "0.400", qty: 1, remaining: 2 };
+    const fill = {
+      kind: "fill",
+      fillId: "f",
+      marketId: MARKET,
+      orderId: "o",
+      outcomeId: A,
+      price: "0.400",
+      qty: 1,
+      remaining: 2,
+    };
     send({
       ts: 1,
       delta: {},
@@ -227,7 +237,11 @@ describe("client: the stream", () => {
       private: ["orders", "positions"],
       since: { orders: 2, positions: 1 },
     });
-    send({ ts: 1, delta: {}, orders: { seq: 3, deltas: [{ kind: "cancel", orderId: "o" }] } });
+    send({
+      ts: 1,
+      delta: {},
+      orders: { seq: 3, deltas: [{ kind: "cancel", orderId: "o", marketId: MARKET }] },
+    });
     await until(() => client.wallet.orders.size === 1);
   });
 
@@ -258,12 +272,25 @@ describe("client: the stream", () => {
     answer = ({ nonce }) => send({ ts: 1, nonce, snapshot: {}, orders: { seq: 1, open: [resting] } });
     await client.connect();
     await client.subscribe({ private: ["orders"] });
-    const fill = { kind: "fill", orderId: "o", outcomeId: A, price: "0.400", qty: 1, remaining: 2 };
+    const fill = {
+      kind: "fill",
+      fillId: "f",
+      marketId: MARKET,
+      orderId: "o",
+      outcomeId: A,
+      price: "0.400",
+      qty: 1,
+      remaining: 2,
+    };
     send({ ts: 1, delta: {}, orders: { seq: 2, deltas: [fill] } });
     send({ ts: 1, delta: {}, orders: { seq: 2, deltas: [fill] } });
     await until(() => orders.length > 0);
     answer = ({ nonce }) => send({ ts: 1, nonce, snapshot: {}, orders: { seq: 9, open: [] } });
-    send({ ts: 1, delta: {}, orders: { seq: 4, deltas: [{ kind: "cancel", orderId: "o" }] } });
+    send({
+      ts: 1,
+      delta: {},
+      orders: { seq: 4, deltas: [{ kind: "cancel", orderId: "o", marketId: MARKET }] },
+    });
     await until(() => snapshots.length === 2);
     expect(orders.map(({ kind }) => kind)).to.deep.equal(["fill"]);
     expect(snapshots.map((one) => one.length)).to.deep.equal([1, 0]);

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
-import { Session, type Credentials } from "../../../http/client/session.js";
+import { Session, type Credentials } from "../../../http/client/client.js";
 import { expectSound, serveConsole } from "../../support/console/browser.js";
 import { login } from "../../support/stack.js";
 import { newMarket, newTrader } from "../../support/traders.js";

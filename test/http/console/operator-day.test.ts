@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { BrowserContextOptions, Locator, Page } from "playwright-core";
-import type { Credentials } from "../../../http/client/session.js";
+import type { Credentials } from "../../../http/client/client.js";
 import type { OperatorRole } from "../../../db/schema/operator-roles.js";
 import { freePort } from "../../../scripts/embedded/ports.js";
 import { expectSound, serveConsole, type WatchedPage } from "../../support/console/browser.js";

@@ -1,7 +1,7 @@
 /** Running exchange with two clients of surface B, and the calls of its tests. */
 
 import type { z } from "zod";
-import { RestClient } from "../../../http/client/rest.js";
+import { RestClient } from "../../../http/client/rest/rest.js";
 import { Signer } from "../../../http/client/client.js";
 import { MarketWithBook, Placed } from "../../../http/surface-b/schemas.js";
 import { startStack, type Stack } from "../../support/stack.js";

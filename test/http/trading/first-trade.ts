@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { Connection } from "../../../http/client/connection.js";
-import { RestClient } from "../../../http/client/rest.js";
-import { Session } from "../../../http/client/session.js";
+import { RestClient } from "../../../http/client/rest/rest.js";
+import { Session } from "../../../http/client/rest/session.js";
 import { generateKey, Signer } from "../../../http/client/client.js";
 import { addMarket, newEvent } from "../../support/traders.js";
 import type { Stack } from "../../support/stack.js";

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { RestClient } from "../../../http/client/rest.js";
+import { RestClient } from "../../../http/client/rest/rest.js";
 import { Signer } from "../../../http/client/client.js";
 import { startStack, type Stack } from "../../support/stack.js";
 import { newMarket, newTrader, type TestTrader } from "../../support/traders.js";

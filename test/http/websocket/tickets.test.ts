@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { WebSocket } from "ws";
-import { RestClient } from "../../../http/client/rest.js";
+import { RestClient } from "../../../http/client/rest/rest.js";
 import { Signer } from "../../../http/client/client.js";
 import { makeKey } from "../keys.js";
 import { login, startStack, type Stack } from "../../support/stack.js";

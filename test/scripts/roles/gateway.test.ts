@@ -6,7 +6,7 @@ import path from "node:path";
 import { expect } from "chai";
 import { Connection, Signer } from "../../../http/client/client.js";
 import { StreamClient } from "../../../http/client/stream/stream.js";
-import type { OrdersDelta } from "../../../http/client/wire.js";
+import type { OrdersDelta } from "../../../http/client/wire/stream.js";
 import { freePort } from "../../../scripts/embedded/ports.js";
 import { until } from "../../support/until.js";
 import { startStack, type Stack } from "../../support/stack.js";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { marketActor, partitionOf } from "../../../actors/actor.js";
-import { RestClient } from "../../../http/client/rest.js";
+import { RestClient } from "../../../http/client/rest/rest.js";
 import { Signer } from "../../../http/client/client.js";
 import { StreamClient } from "../../../http/client/stream/stream.js";
 import { RedisLog } from "../../../stream/redis/redis-log.js";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { RestClient } from "../../../http/client/rest.js";
-import { Session } from "../../../http/client/session.js";
+import { RestClient } from "../../../http/client/rest/rest.js";
+import { Session } from "../../../http/client/rest/session.js";
 import { generateKey, Signer } from "../../../http/client/client.js";
 import { startStack, type Stack } from "../../support/stack.js";
 import { addMarket, newEvent, type TestKey } from "../../support/traders.js";

@@ -2,7 +2,7 @@
 
 import type { BrowserContextOptions } from "playwright-core";
 import type { OperatorRole } from "../../../db/schema/operator-roles.js";
-import type { Credentials } from "../../../http/client/session.js";
+import type { Credentials } from "../../../http/client/client.js";
 import { bearerCalls } from "../../http/calls.js";
 import { login } from "../stack.js";
 import type { ServedConsole, WatchedPage } from "./browser.js";

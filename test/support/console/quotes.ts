@@ -2,8 +2,8 @@
 
 import { randomUUID } from "node:crypto";
 import { NodeSigner } from "../../../http/client/node/signer.js";
-import { RestClient } from "../../../http/client/rest.js";
-import type { EventAnswer, MarketAnswer } from "../../../http/client/wire.js";
+import { RestClient } from "../../../http/client/client.js";
+import type { EventAnswer, MarketAnswer } from "../../../http/client/client.js";
 import type { Stack } from "../stack.js";
 import { addMarket, newEvent, newTrader } from "../traders.js";
 

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect } from "chai";
-import { RestClient } from "../../../../http/client/rest.js";
+import { RestClient } from "../../../../http/client/rest/rest.js";
 import { Signer } from "../../../../http/client/client.js";
 import { makeKey } from "../../../http/keys.js";
 import { Random } from "../../../simulation/machine/random.js";
