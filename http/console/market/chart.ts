@@ -3,6 +3,7 @@
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { showTicks } from "../data/prices.js";
+import { showClock, showDay } from "../data/time.js";
 
 /** History as columns: times in s since 1970, and prices in ticks. */
 export interface ChartData {
@@ -18,6 +19,7 @@ export interface ChartData {
 
 export type ChartForm = "line" | "candles";
 
+const DAY_S = 86_400;
 const HEIGHT = 260;
 /** Share of the height that the prices take, above the volume. */
 const PRICES_FROM = 0.25;
@@ -35,6 +37,11 @@ function priceRange(min: number | null, max: number | null): [number, number] {
   const half = Math.max(LEAST_TICKS / 2, (max - min) / 2) * 1.1;
   const [low, high] = [middle - half, middle + half];
   return [low - ((high - low) * PRICES_FROM) / (1 - PRICES_FROM), high];
+}
+
+/** Returns a time in the zone of the visitor: the time of day, or the day where the chart shows several. */
+function showTime(seconds: number, [from, to]: readonly [number, number]): string {
+  return to - from > 2 * DAY_S ? showDay(1_000 * seconds) : showClock(1_000 * seconds);
 }
 
 /** Draws candles: a line from low to high, and a body from open to close, hollow where the price rose. */
@@ -101,7 +108,7 @@ export function makeChart(element: HTMLElement, form: ChartForm, accent: string)
         volume: { range: (_, __, max) => [0, Math.max(1, max) / PRICES_FROM / 0.9] },
       },
       axes: [
-        { ...axis, grid: { show: false } },
+        { ...axis, grid: { show: false }, values: (_, times) => times.map((time) => showTime(time, span)) },
         {
           ...axis,
           scale: "price",

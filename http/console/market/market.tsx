@@ -48,8 +48,10 @@ export default function MarketPage({ marketId = "" }: PageProps) {
         </p>
       </Empty>
     );
+  // While the connection is lost the bar says so; a notice above the ladders would move them.
+  const shown = market.value === undefined ? market : { ...market, refusal: undefined };
   return (
-    <Loaded of={market} waiting={<Skeleton rows={20} />}>
+    <Loaded of={shown} waiting={<Skeleton rows={20} />}>
       {(value) => <Opened market={value} live={live} reload={market.reload} />}
     </Loaded>
   );

@@ -154,7 +154,7 @@ export function PriceHistory({ market }: { readonly market: MarketAnswer }) {
         />
       </div>
       <Loaded
-        of={candles}
+        of={candles.value === undefined ? candles : { ...candles, refusal: undefined }}
         waiting={<div class="history-chart" role="status" aria-label="Loading" />}
         empty={
           <p class="history-chart history-empty quiet">

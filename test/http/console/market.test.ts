@@ -68,6 +68,27 @@ describe("market page of the console", function () {
     expect(await top()).to.equal(before);
   });
 
+  it("fades a changed line, unless the visitor wants no motion", async () => {
+    for (const reducedMotion of ["no-preference", "reduce"] as const) {
+      const { page } = await served.visit(address(world.knicks.winner), { reducedMotion });
+      await line(page, "Buy Knicks at 0.610 2,000 bid").waitFor();
+      // The script is a text because the loader of the tests changes functions.
+      await page.evaluate(`
+        window.faded = 0;
+        const { animate } = Element.prototype;
+        Element.prototype.animate = function (...given) {
+          if (given[1] === 400 && this.classList.contains("line")) window.faded += 1;
+          return animate.apply(this, given);
+        };`);
+      const [orderId = ""] = await ann.quote(world.knicks.winner, [[["0.610", 5]], []]);
+      await line(page, "Buy Knicks at 0.610 2,005 bid").waitFor();
+      const faded = await page.evaluate("window.faded");
+      expect(faded).to.equal(reducedMotion === "reduce" ? 0 : 2);
+      await ann.rest.cancelOrders([orderId]);
+      await page.context().close();
+    }
+  });
+
   it("shows prices in the form of the switch, and remembers it", async () => {
     const { page } = await served.visit(address(world.knicks.winner));
     await line(page, "Buy Knicks at 0.625 500 offered").waitFor();
@@ -93,8 +114,11 @@ describe("market page of the console", function () {
   it("says that the connection is lost and how old the data are, and heals by itself", async () => {
     const { page } = await served.visit(address(world.knicks.winner));
     await line(page, "Buy Knicks at 0.625 500 offered").waitFor();
+    const top = async () => (await page.locator(".ladders").boundingBox())?.y;
+    const before = await top();
     await page.context().setOffline(true);
-    await page.getByText(/Connection lost\. What is shown is \d+ s old/).waitFor();
+    await page.getByText(/Connection lost\. What is shown is [4-9] s old/).waitFor();
+    expect(await top()).to.equal(before);
     const [orderId = ""] = await ann.quote(world.knicks.winner, [[["0.600", 70]], []]);
     await page.context().setOffline(false);
     await line(page, "Buy Knicks at 0.600 70 bid").waitFor();
