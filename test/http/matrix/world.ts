@@ -13,7 +13,7 @@ import { idOf, resources } from "../resources.js";
 import type { Credential, Whose } from "./contract.js";
 
 /** Adds a credential to a request. */
-type Bearer = (raw: Raw) => Raw;
+export type Bearer = (raw: Raw) => Raw;
 
 const MISSING = "6f9619ff-8b86-4011-b42d-00c04fc964ff";
 const OTHER_SECRET = "the secret of another environment, long enough";
@@ -36,7 +36,7 @@ const bySignature =
   (raw) =>
     signed(key, raw);
 
-function byToken(token: string): Bearer {
+export function byToken(token: string): Bearer {
   return (raw) => {
     const type = raw.body === undefined ? {} : { "Content-Type": "application/json" };
     return { ...raw, headers: { ...type, Authorization: `Bearer ${token}` } };
