@@ -44,6 +44,12 @@ const FAILURES_OF_ACCOUNT: TokenBucket = {
   periodMs: 60_000,
 };
 
+/**
+ * Rate of wrong one-time passwords and recovery codes of one account, which come with the right password, from all
+ * addresses that the account does not know. A guess has three chances in a million.
+ */
+const WRONG_CODES: TokenBucket = { name: "wrong codes", capacity: 10, refill: 10, periodMs: 3_600_000 };
+
 export class SignIns {
   constructor(private readonly parts: SignInParts) {}
 
@@ -88,7 +94,12 @@ export class SignIns {
       if (account === undefined || !matches) return undefined;
       if (!hasSecondFactor(account)) return account;
       if (code === undefined) throw new Refused("TOTP_REQUIRED");
-      return (await secondFactors.accepts(account, code, from.receivedMs)) ? account : undefined;
+      const guesses = [`web-account:${account.traderId}`, WRONG_CODES] as const;
+      const isCounted = turn.preferred !== true;
+      if (isCounted) await this.#spend(...guesses);
+      if (!(await secondFactors.accepts(account, code, from.receivedMs))) return undefined;
+      if (isCounted) await this.#spend(...guesses, -1);
+      return account;
     });
   }
 

@@ -101,10 +101,14 @@ export class Clients {
     if (!paid.granted) throw rateExceeded(paid);
     const client = LOWER_UUID.test(clientId) ? await directory.client(clientId) : undefined;
     const turn = { sender: subscriberOf(ip), operator: false };
-    const matches = await passwords.matches(secret.slice(0, MAX_SECRET_LENGTH), client?.secretHash, turn);
-    if (!matches) return undefined;
-    await pay(-1);
-    return client;
+    let failed = false;
+    try {
+      failed = !(await passwords.matches(secret.slice(0, MAX_SECRET_LENGTH), client?.secretHash, turn));
+    } finally {
+      // A secret that found no turn to be compared is no failure.
+      if (!failed) await pay(-1);
+    }
+    return failed ? undefined : client;
   }
 
   #spend(clientId: string, rates: readonly TokenBucket[], cost = 1): Promise<Spent> {

@@ -233,7 +233,7 @@ describe("the second factor of an operator", function () {
   };
 
   before(async () => {
-    stack = await startStack({ exchangeEnv: "production" });
+    stack = await startStack({ exchangeEnv: "production", trustProxy: 1 });
     nowMs = Date.now() - 30_000;
   });
   after(() => stack.stop());
@@ -318,6 +318,21 @@ describe("the second factor of an operator", function () {
     );
     const [fresh = ""] = enrolled.json["recoveryCodes"] as readonly string[];
     expect(resultOf(await signIn(stack.url, { ...OPERATOR, code: fresh }))).to.equal("200");
+    recoveryCodes = (enrolled.json["recoveryCodes"] as readonly string[]).slice(1);
+  });
+
+  it("is not guessed by someone who has the password and many addresses, and keeps nobody out at a known one", async () => {
+    const [first = "", second = ""] = recoveryCodes;
+    const results: string[] = [];
+    for (let i = 1; i <= 11; i += 1)
+      results.push(resultOf(await signIn(stack.url, { ...OPERATOR, code: "000000" }, `2001:db8:${i}::1`)));
+    expect(results).to.deep.equal([
+      ...Array<string>(10).fill("401 INVALID_CREDENTIALS"),
+      "429 RATE_LIMIT_EXCEEDED",
+    ]);
+    const right = { ...OPERATOR, code: first };
+    expect(resultOf(await signIn(stack.url, right, "2001:db8:ff::1"))).to.equal("429 RATE_LIMIT_EXCEEDED");
+    expect(resultOf(await signIn(stack.url, { ...OPERATOR, code: second }))).to.equal("200");
   });
 
   it("is encrypted in Postgres, and its recovery codes are digests", async () => {

@@ -267,6 +267,24 @@ describe("the token route of surface B", function () {
       expect((await askToken(stack.url, fresh)).status).to.equal(429);
     });
 
+    it("guesses by address, of which an IPv6 network of 64 bits is one", async () => {
+      const target = await newClient(stack, trader);
+      const ask = async (clientSecret: string, from: string): Promise<number> =>
+        (await askToken(stack.url, { ...target, clientSecret }, { "X-Forwarded-For": from })).status;
+      for (let i = 1; i <= 10; i += 1) expect(await ask("guess", `2001:db8:5::${i}`)).to.equal(401);
+      expect(await ask("guess", "2001:db8:5::ffff")).to.equal(429);
+      expect(await ask(target.clientSecret, "2001:db8:5::1:ffff"), "the right secret").to.equal(429);
+      expect(await ask("guess", "2001:db8:5:1::1"), "the next network").to.equal(401);
+      expect(await ask("guess", "198.51.100.7")).to.equal(401);
+      expect(await ask(target.clientSecret, "2001:db8:5:1::2")).to.equal(200);
+      for (let i = 0; i < 70; i += 1) await ask("guess", `2001:db8:6::${i}`);
+      const other = await newClient(stack, trader);
+      const headers = { "X-Forwarded-For": "2001:db8:6::aaaa" };
+      expect((await askToken(stack.url, other, headers)).status, "another client there").to.be.oneOf([
+        200, 429,
+      ]);
+    });
+
     it("the withdrawn route", async () => {
       const older = await call(`${stack.url}/${stack.prefix}/v1/auth/token`, "POST", {}, {});
       expect(older.status).to.equal(410);
