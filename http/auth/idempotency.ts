@@ -107,8 +107,9 @@ export class Idempotency {
 
   /**
    * Begins a request of a route that remembers its own answers. A run counts as the first one unless this gateway has
-   * answered the request a short time ago, and the route marks the answer of a repeat. Until all gateways let the route remember, the answer is kept here too. Refuses `REQUEST_IN_PROGRESS` while
-   * another run goes on at this gateway. Throws `Unavailable`.
+   * answered the request a short time ago, and the route marks the answer of a repeat. Until all gateways let the route
+   * remember, the answer is kept here too. Refuses `REQUEST_IN_PROGRESS` while another run goes on at this gateway. Throws
+   * `Unavailable`.
    */
   async beginRemembered(caller: KeyCaller): Promise<Attempt> {
     const { commandId } = caller;

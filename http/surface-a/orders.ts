@@ -5,12 +5,7 @@ import { ledgerOf } from "../../actors/actor.js";
 import type { Limits } from "../../actors/ledger/types.js";
 import { unreachable } from "../../actors/unreachable.js";
 import type { Database } from "../../db/database.js";
-import {
-  findOrder,
-  findOrderByClientId,
-  listOrders,
-  type OrderRecord,
-} from "../../db/queries/trading/orders.js";
+import { findOrder, findOrderByClientId, type OrderRecord } from "../../db/queries/trading/orders.js";
 import type { GatewayExchange } from "../../stream/log/ports.js";
 import { IDS } from "../docs/examples.js";
 import { BATCH_REFUSALS, ORDER_REFUSALS } from "../docs/refusals.js";
@@ -23,7 +18,6 @@ import { route, type Reply } from "../request/route.js";
 import { amendOrder } from "../trading/amending.js";
 import type { Freshness, ReadModel } from "../trading/freshness.js";
 import { previewOrder } from "../trading/previewing.js";
-import { scopeOf } from "../trading/scope.js";
 import type { PlacedOnce, SignedRequest } from "../trading/signed-placements.js";
 import type { Trading } from "../trading/trading.js";
 import {
@@ -46,6 +40,7 @@ import {
   WalletQuery,
 } from "./schemas/orders.js";
 import { SUBACCOUNT_REFUSALS, walletOf, walletToRead } from "./subaccounts.js";
+import { ordersPage } from "./wallet-lists.js";
 import { orderOnWire, previewOnWire } from "./wire.js";
 import { CLIENT_ID_MS, MAX_BATCH } from "../../actors/limits.js";
 
@@ -287,24 +282,12 @@ export function orderRoutes(parts: OrderParts) {
     },
     run: async ({ caller, query }) => {
       const { traderId, wallet } = await walletToRead(parts.db, caller, query);
-      const { clientId, event, market, outcome, status, currency, startsAfter, startsBefore, ...page } =
-        query;
+      const { clientId, status = ["OPEN"] } = query;
       await reads.freshness.reach(ledgerOf(traderId));
       if (clientId !== undefined)
         return { body: await shown(await findOrderByClientId(reads.db, wallet, clientId)) };
-      const scope = await scopeOf(reference, { event, market, outcome });
-      const filter = {
-        wallet,
-        ...scope,
-        currency,
-        statuses: status ?? (["OPEN"] as const),
-        startsAfter,
-        startsBefore,
-      };
-      const { items, next } = await listOrders(reads.db, filter, page);
-      const markets = await reference.marketsById(items.map(({ marketId }) => marketId));
-      const orders = items.map((order) => orderOnWire(markets.get(order.marketId), order));
-      return { body: { items: orders, next }, rows: items.length };
+      const body = await ordersPage({ reads, reference }, wallet, { ...query, status });
+      return { body, rows: body.items.length };
     },
   });
 

@@ -2,7 +2,6 @@
 
 import { ledgerOf } from "../../actors/actor.js";
 import type { Database } from "../../db/database.js";
-import { listFills } from "../../db/queries/trading/fills.js";
 import { listPositions } from "../../db/queries/trading/positions.js";
 import type { Exchange } from "../../stream/log/ports.js";
 import { IDS, UNCHANGED } from "../docs/examples.js";
@@ -25,7 +24,8 @@ import {
   WalletQuery,
 } from "./schemas/orders.js";
 import { SUBACCOUNT_REFUSALS, walletToRead } from "./subaccounts.js";
-import { fillOnWire, openOrderOnWire, outcomeIdOf, positionOnWire } from "./wire.js";
+import { fillsPage } from "./wallet-lists.js";
+import { openOrderOnWire, outcomeIdOf, positionOnWire } from "./wire.js";
 
 interface PortfolioParts {
   readonly db: Database;
@@ -115,14 +115,9 @@ export function portfolioRoutes({ db, exchange, reference, reads }: PortfolioPar
     },
     run: async ({ caller, query }) => {
       const { traderId, wallet } = await walletToRead(db, caller, query);
-      const { event, market, outcome, order: orderId, currency, startsAfter, startsBefore, ...page } = query;
       await reads.freshness.reach(ledgerOf(traderId));
-      const scope = await scopeOf(reference, { event, market, outcome });
-      const filter = { wallet, ...scope, orderId, currency, startsAfter, startsBefore };
-      const { items, next } = await listFills(reads.db, filter, page);
-      const markets = await reference.marketsById(items.map(({ marketId }) => marketId));
-      const shown = items.map((fill) => fillOnWire(markets.get(fill.marketId), fill));
-      return { body: { items: shown, next }, rows: items.length };
+      const body = await fillsPage({ reads, reference }, wallet, query);
+      return { body, rows: body.items.length };
     },
   });
 

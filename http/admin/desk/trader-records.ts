@@ -6,8 +6,7 @@ import { listCheckIns } from "../../../db/queries/accounts/device-locations.js";
 import { listKeys } from "../../../db/queries/accounts/keys.js";
 import { findSubaccount, findSubaccountByKey } from "../../../db/queries/accounts/subaccounts.js";
 import { findTrader } from "../../../db/queries/accounts/traders.js";
-import { listFills } from "../../../db/queries/trading/fills.js";
-import { findAnyOrder, listOrders } from "../../../db/queries/trading/orders.js";
+import { findAnyOrder } from "../../../db/queries/trading/orders.js";
 import { listTransactions } from "../../../db/queries/trading/transactions.js";
 import { IDS } from "../../docs/examples.js";
 import type { Reference } from "../../reference/reference.js";
@@ -19,9 +18,9 @@ import { keyOnWire } from "../../surface-a/keys.js";
 import { DeviceLocation, Transaction } from "../../surface-a/schemas/account.js";
 import { Fill, FillsQuery, Order } from "../../surface-a/schemas/orders.js";
 import { locationOnWire } from "../../surface-a/sessions/session.js";
-import { fillOnWire, orderOnWire, transactionOnWire } from "../../surface-a/wire.js";
+import { fillsPage, ordersPage } from "../../surface-a/wallet-lists.js";
+import { orderOnWire, transactionOnWire } from "../../surface-a/wire.js";
 import type { ReadModel } from "../../trading/freshness.js";
-import { scopeOf } from "../../trading/scope.js";
 import { TraderKey, TraderOrder, TraderOrdersQuery, TraderTransactionsQuery } from "../schemas/operator.js";
 
 interface TraderRecordParts {
@@ -60,14 +59,8 @@ export function traderRecordRoutes({ db, reads, reference }: TraderRecordParts) 
       exampleQuery: { subaccount: IDS.keyId, market: IDS.marketId },
     },
     run: async ({ query, id }) => {
-      const { subaccount, event, market, outcome, status, currency, startsAfter, startsBefore, ...page } =
-        query;
-      const wallet = await walletToRead(id("traderId"), subaccount);
-      const scope = await scopeOf(reference, { event, market, outcome });
-      const filter = { wallet, ...scope, statuses: status, currency, startsAfter, startsBefore };
-      const { items, next } = await listOrders(reads.db, filter, page);
-      const markets = await reference.marketsById(items.map(({ marketId }) => marketId));
-      return { body: { items: items.map((order) => orderOnWire(markets.get(order.marketId), order)), next } };
+      const wallet = await walletToRead(id("traderId"), query.subaccount);
+      return { body: await ordersPage({ reads, reference }, wallet, query) };
     },
   });
 
@@ -102,14 +95,8 @@ export function traderRecordRoutes({ db, reads, reference }: TraderRecordParts) 
       exampleQuery: { subaccount: IDS.keyId, order: IDS.orderId },
     },
     run: async ({ query, id }) => {
-      const { subaccount, event, market, outcome, order, currency, startsAfter, startsBefore, ...page } =
-        query;
-      const wallet = await walletToRead(id("traderId"), subaccount);
-      const scope = await scopeOf(reference, { event, market, outcome });
-      const filter = { wallet, ...scope, orderId: order, currency, startsAfter, startsBefore };
-      const { items, next } = await listFills(reads.db, filter, page);
-      const markets = await reference.marketsById(items.map(({ marketId }) => marketId));
-      return { body: { items: items.map((fill) => fillOnWire(markets.get(fill.marketId), fill)), next } };
+      const wallet = await walletToRead(id("traderId"), query.subaccount);
+      return { body: await fillsPage({ reads, reference }, wallet, query) };
     },
   });
 

@@ -56,6 +56,20 @@ async function pace(
   sender.close();
 }
 
+/** Reads a path at a rate with each read key of the hostile trader in turn. */
+function readByEach(
+  world: World,
+  stopped: AbortSignal,
+  perSecond: number,
+  { path, body }: { readonly path: string; readonly body?: object },
+  { readers, trading }: Pick<World["hostile"], "readers" | "trading"> = world.hostile,
+): Promise<void> {
+  const method = body === undefined ? "GET" : "POST";
+  return pace(world, stopped, perSecond * readers.length, (n) =>
+    (readers[n % readers.length] ?? trading).of(method, path, body),
+  );
+}
+
 /** Sends a request; a lost answer is no failure of the bench. */
 async function answered(sender: Caller, request: Sent | Promise<Sent>): Promise<void> {
   await sender.send(await request).catch(() => undefined);
@@ -103,34 +117,19 @@ export const BEHAVIORS: readonly Behavior[] = [
   },
   {
     name: "previews of sweeps through the dust",
-    async run(world, stopped) {
-      const { readers } = world.accomplice;
+    run(world, stopped) {
       const body = order(world.outcomes[1], "0.999", 50_000, "IOC");
-      await pace(world, stopped, 16 * readers.length, (n) =>
-        (readers[n % readers.length] ?? world.accomplice.trading).of("POST", "/v3/orders/preview", body),
-      );
+      return readByEach(world, stopped, 16, { path: "/v3/orders/preview", body }, world.accomplice);
     },
   },
   {
     name: "balances of a wallet with the dust",
-    async run(world, stopped) {
-      const { readers, keyId } = world.hostile;
-      await pace(world, stopped, 8 * readers.length, (n) =>
-        (readers[n % readers.length] ?? world.hostile.trading).of(
-          "GET",
-          `/v3/account/subaccounts/${keyId}/balance`,
-        ),
-      );
-    },
+    run: (world, stopped) =>
+      readByEach(world, stopped, 8, { path: `/v3/account/subaccounts/${world.hostile.keyId}/balance` }),
   },
   {
     name: "open orders of a wallet with the dust",
-    async run(world, stopped) {
-      const { readers } = world.hostile;
-      await pace(world, stopped, 8 * readers.length, (n) =>
-        (readers[n % readers.length] ?? world.hostile.trading).of("GET", "/v3/account/orders"),
-      );
-    },
+    run: (world, stopped) => readByEach(world, stopped, 8, { path: "/v3/account/orders" }),
   },
   {
     name: "public books of a deep market",
@@ -198,12 +197,7 @@ export const BEHAVIORS: readonly Behavior[] = [
   },
   {
     name: "lists of everything",
-    async run(world, stopped) {
-      const { readers } = world.hostile;
-      await pace(world, stopped, 4 * readers.length, (n) =>
-        (readers[n % readers.length] ?? world.hostile.trading).of("GET", "/v3/orders?limit=5000"),
-      );
-    },
+    run: (world, stopped) => readByEach(world, stopped, 4, { path: "/v3/orders?limit=5000" }),
   },
   {
     name: "sockets that ask for snapshots of the book",

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { send, signed, type Answer } from "../requests.js";
 import { EmmClient, newClient } from "../surface-b/client.js";
+import { bearerCalls } from "../calls.js";
 import { startStack, type Stack } from "../../support/stack.js";
 import { newMarket, newTrader } from "../../support/traders.js";
 import { until } from "../../support/until.js";
@@ -14,12 +15,7 @@ describe("the listings of an operator", function () {
   let token = "";
 
   const call = (method: string, target: string, body?: object): Promise<Answer> =>
-    send(stack.url, {
-      method,
-      target: `/admin/v1${target}`,
-      headers: { Authorization: `Bearer ${token}`, ...(body && { "Content-Type": "application/json" }) },
-      ...(body && { body: JSON.stringify(body) }),
-    });
+    bearerCalls(stack.url, token)(`${method} /admin/v1${target}`, body);
   const read = (target: string): Promise<Answer> => send(stack.url, { target: `/v3/public${target}` });
   const itemsOf = ({ json }: Answer): readonly Readonly<Record<string, unknown>>[] =>
     json["items"] as readonly Readonly<Record<string, unknown>>[];

@@ -10,6 +10,7 @@ import { SETTLEMENT_QUEUE } from "../../../stream/jobs/queues.js";
 import { silentLogger } from "../../../stream/log/logger.js";
 import { RedisLog } from "../../../stream/redis/redis-log.js";
 import { send, signed, type Answer } from "../requests.js";
+import { bearerCalls } from "../calls.js";
 import { startStack, type Stack } from "../../support/stack.js";
 import { newMarket, newTrader, type TestTrader } from "../../support/traders.js";
 import { until } from "../../support/until.js";
@@ -24,12 +25,7 @@ describe("the operator's routes", function () {
   let token = "";
 
   const call = (method: string, target: string, body?: object): Promise<Answer> =>
-    send(stack.url, {
-      method,
-      target: `/admin/v1${target}`,
-      headers: { Authorization: `Bearer ${token}`, ...(body && { "Content-Type": "application/json" }) },
-      ...(body && { body: JSON.stringify(body) }),
-    });
+    bearerCalls(stack.url, token)(`${method} /admin/v1${target}`, body);
   const said = ({ status, json }: Answer): string => `${status} ${String(json["code"] ?? json["status"])}`;
   const clientOf = ({ trading }: TestTrader): RestClient =>
     new RestClient(stack.connect(), new Signer(trading.key, stack.brand), 5_000);
