@@ -12,6 +12,7 @@ const SECTIONS = [
   ["/operator/settlement", "Settlement"],
   ["/operator/desk", "Desk"],
   ["/operator/money", "Money"],
+  ["/operator/reference", "Reference"],
   ["/operator/people", "People"],
   ["/operator/safety", "Safety"],
 ] as const;

@@ -34,6 +34,12 @@ export const OPERATOR_PAGES = [
     title: "Second factor",
     load: () => import("./people/enroll.js"),
   },
+  {
+    ...only,
+    path: "/operator/reference",
+    title: "Reference",
+    load: () => import("./reference/reference.js"),
+  },
   { ...only, path: "/operator/safety", title: "Safety", load: () => import("./safety/safety.js") },
   { ...only, path: "/operator/money", title: "Money", load: () => import("./money/money.js") },
 ] as const;

@@ -19,7 +19,8 @@ export interface Sample {
 }
 
 const EVERY_MS = 5_000;
-const HOUR_MS = 60 * 60 * 1_000;
+/** Time for which samples are kept, in ms. */
+export const HOUR_MS = 60 * 60 * 1_000;
 const COUNT = /^overround_http_request_seconds_count\{[^}]*\} (\S+)$/gm;
 
 /** Samples of the last hour, the oldest first. */

@@ -5,7 +5,7 @@ import UPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { theme } from "../../app/theme.js";
 import { Empty } from "../../parts/loaded.js";
-import { keepSampling, samples, type Sample } from "./history.js";
+import { HOUR_MS, keepSampling, samples, type Sample } from "./history.js";
 
 interface Figure {
   readonly title: string;
@@ -76,6 +76,12 @@ function Plot({ figure }: { readonly figure: Figure }) {
   );
 }
 
+/** Returns the bounds of the last hour, in seconds. */
+function lastHour(): [number, number] {
+  const now = Date.now() / 1_000;
+  return [now - HOUR_MS / 1_000, now];
+}
+
 /** Returns a color of the tokens. */
 function token(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
@@ -100,7 +106,7 @@ function Line({ figure }: { readonly figure: Figure }) {
         height: HEIGHT,
         legend: { show: false },
         cursor: { show: false },
-        scales: { y: { range: (_plot, _min, max) => [0, Math.max(max, 1)] } },
+        scales: { x: { range: lastHour }, y: { range: (_plot, _min, max) => [0, Math.max(max, 1)] } },
         axes: [axis, { ...axis, size: 56 }],
         series: [{}, { stroke: token("text"), width: 1.5, points: { show: false }, spanGaps: false }],
       },
