@@ -16,8 +16,9 @@ async function isReleased(): Promise<boolean> {
   }
 }
 
-/** A form that holds unsent input is not thrown away. */
-function hasInput(): boolean {
+/** A form that holds unsent input is not thrown away, nor is a dialog that has to stay. */
+function hasUnfinished(): boolean {
+  if (document.querySelector("[data-stays]") !== null) return true;
   return [...document.querySelectorAll("input, textarea")].some(
     (field) =>
       (field instanceof HTMLInputElement || field instanceof HTMLTextAreaElement) &&
@@ -27,7 +28,7 @@ function hasInput(): boolean {
 }
 
 async function check(): Promise<void> {
-  if (!hasInput() && (await isReleased())) window.location.reload();
+  if (!hasUnfinished() && (await isReleased())) window.location.reload();
 }
 
 /** Looks for a new release once a minute and whenever the page is shown again. */

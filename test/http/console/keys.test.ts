@@ -132,7 +132,7 @@ describe("keys in the console", function () {
     await expectSound(opened);
   });
 
-  it("are not lost by Escape, and without HTTPS the page says why it makes none", async () => {
+  it("are not lost by Escape or a release, and without HTTPS the page says why it makes none", async () => {
     const opened = await served.visit("/");
     const { page } = opened;
     await register(page, "hasty@example.com");
@@ -142,6 +142,11 @@ describe("keys in the console", function () {
     await page.getByText("Save the file of this key now").waitFor();
     await page.keyboard.press("Escape");
     await page.keyboard.press("Escape");
+    // A new release reloads a page that is shown again, unless something on it is unfinished.
+    await page.route("**/release.json", (route) => route.fulfill({ json: { release: "another" } }));
+    await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
+    await page.waitForTimeout(500);
+    await page.unroute("**/release.json");
     await saveKey(page);
     await page.getByText("Its file signs transfers on this page").waitFor();
 
