@@ -182,6 +182,7 @@ export function Fills({ subaccount, label }: TableProps) {
           {
             title: "Price",
             numeric: true,
+            wide: true,
             cell: ({ qty, cost }) => averagePrice({ qty: contracts(qty), cost: moneyOf(cost) }),
           },
           {
@@ -192,6 +193,7 @@ export function Fills({ subaccount, label }: TableProps) {
           {
             title: "Fee",
             numeric: true,
+            wide: true,
             cell: ({ fee, currency }) =>
               fee === undefined ? "none" : <Money value={fee} coin={currency !== undefined} />,
           },

@@ -75,6 +75,26 @@ describe("portfolio of the console", () => {
     await expectSound(opened);
   });
 
+  it("adds older orders on request, and narrows the list to one market", async () => {
+    const { stack } = served;
+    const many = await newTrader(stack);
+    const { marketId, outcomes } = await newMarket(stack);
+    const order = { outcomeId: outcomes[0], price: "0.100", qty: 1, tif: "GTC" };
+    const orders = Array.from({ length: 55 }, () => order);
+    await callsOf(stack.url, many.trading)("POST /v3/orders/batch", { orders });
+    const { page } = await served.visit(
+      `/portfolio?show=orders&market=${marketId}`,
+      await signedIn(stack, many),
+    );
+    const rows = page.getByRole("region", { name: "Orders" }).locator("tbody tr");
+    await until(async () => (await rows.count()) === 50);
+    await page.getByRole("button", { name: "Older" }).click();
+    await until(async () => (await rows.count()) === 55);
+    await page.getByRole("button", { name: "Older" }).waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Show all markets" }).click();
+    await until(() => !page.url().includes("market="));
+  });
+
   it("exports fills and transactions as they are, from all pages", async () => {
     const { page } = await visit("/portfolio?show=fills");
     const [download] = await Promise.all([
