@@ -133,7 +133,8 @@ describe("the day of an operator", function () {
     expect(resultOf(health)).to.equal("200");
     expect(health.json).to.include({ ready: true, redis: true, postgres: true });
     const readyz = (await (await fetch(`${stack.url}/readyz`)).json()) as object;
-    expect(Object.keys(health.json).sort()).to.deep.equal(Object.keys(readyz).sort());
+    expect(Object.keys(health.json).sort()).to.deep.equal([...Object.keys(readyz), "difference"].sort());
+    expect(health.json["difference"]).to.deep.equal({ CASH: "0.00000", COIN: "0.00000" });
   });
 
   it("lists the leagues with their sports, and the market types", async () => {

@@ -96,6 +96,7 @@ describe("money of a grade", () => {
 describe("alerts of the day", () => {
   const health: HealthAnswer = {
     ready: true,
+    difference: { CASH: "0.00000", COIN: "0.00000" },
     redis: true,
     postgres: true,
     replica: null,
@@ -113,7 +114,7 @@ describe("alerts of the day", () => {
     processes: {},
     format: { active: 4, announced: {} },
   };
-  const nothing = { health, money: undefined, settlements: undefined, events: [] };
+  const nothing = { health, settlements: undefined, events: [] };
 
   it("are none while all is well", () => {
     expect(alertsOf(0, nothing)).to.deep.equal([]);
@@ -121,6 +122,7 @@ describe("alerts of the day", () => {
 
   for (const [change, words] of [
     [{ redis: false }, "Redis"],
+    [{ difference: { CASH: "0.00000", COIN: "-0.00001" } }, "difference"],
     [{ halted: ["market:1"] }, "market:1"],
     [{ projecting: false }, "projector"],
     [{ projectorLag: 5_000 }, "5,000 entries behind"],

@@ -1,14 +1,12 @@
 /** Alerts of the day: what an operator should look at now, and where. */
 
 import type { z } from "zod";
-import type { MoneyReport } from "../../../admin/schemas/operator.js";
 import type { Health } from "../../../ops/health-route.js";
 import { showQuantity } from "../../data/money.js";
 import type { EventAnswer, SettlementsAnswer } from "../answers.js";
 import { plural } from "../words.js";
 
 export type HealthAnswer = z.infer<typeof Health>;
-export type MoneyAnswer = z.infer<typeof MoneyReport>;
 
 export interface Alert {
   readonly text: string;
@@ -28,25 +26,16 @@ export function alertsOf(
   nowMs: number,
   {
     health,
-    money,
     settlements,
     events,
   }: {
     readonly health: HealthAnswer | undefined;
-    readonly money: MoneyAnswer | undefined;
     readonly settlements: SettlementsAnswer | undefined;
     readonly events: readonly EventAnswer[];
   },
 ): readonly Alert[] {
   const alerts: Alert[] = [];
   if (health !== undefined) alerts.push(...healthAlerts(health));
-  if (money !== undefined) {
-    const isOff = [money.actors, money.postgres].some(({ CASH, COIN }) =>
-      [CASH, COIN].some(({ difference }) => Number(difference) !== 0),
-    );
-    if (isOff) alerts.push({ text: "The money report has a difference." });
-    else if (!money.agree) alerts.push({ text: "The actors and Postgres disagree about money." });
-  }
   const waiting = settlements?.items.filter(({ status }) => status === "PENDING_APPROVAL").length ?? 0;
   if (waiting > 0)
     alerts.push({
@@ -63,8 +52,20 @@ export function alertsOf(
 }
 
 function healthAlerts(health: HealthAnswer): readonly Alert[] {
-  const { redis, postgres, replica, projecting, projectorLag, halted, quarantined, room, clock, strayRows } =
-    health;
+  const {
+    difference,
+    redis,
+    postgres,
+    replica,
+    projecting,
+    projectorLag,
+    halted,
+    quarantined,
+    room,
+    clock,
+    strayRows,
+  } = health;
+  const isOff = difference !== null && [difference.CASH, difference.COIN].some((text) => Number(text) !== 0);
   const found: (string | false)[] = [
     !redis && "Redis does not answer: nothing trades.",
     !postgres && "Postgres does not answer: lists and sign-ins fail.",
@@ -82,11 +83,23 @@ function healthAlerts(health: HealthAnswer): readonly Alert[] {
       room.diskPercent !== null &&
       room.diskPercent < LOW_PERCENT &&
       `${room.diskPercent} % of the disk is left.`,
-    quarantined !== null && quarantined > 0 && `Quarantine holds ${plural(quarantined, "command")}.`,
-    clock !== null &&
-      clock.heldMs !== 0 &&
-      "The clock of Redis has jumped; engine time waits for a confirmation.",
     strayRows !== null && strayRows > 0 && `${showQuantity(strayRows)} rows have no partition.`,
   ];
-  return found.filter((text) => text !== false).map((text) => ({ text }));
+  const alerts: Alert[] = found.filter((text) => text !== false).map((text) => ({ text }));
+  if (isOff)
+    alerts.unshift({
+      text: "The money report has a difference: money is missing, or too much.",
+      to: "/operator/money",
+    });
+  if (quarantined !== null && quarantined > 0)
+    alerts.push({
+      text: `Quarantine holds ${plural(quarantined, "command")}.`,
+      to: "/operator/safety?show=quarantine",
+    });
+  if (clock !== null && clock.heldMs !== 0)
+    alerts.push({
+      text: "The clock of Redis has jumped; engine time waits for a confirmation.",
+      to: "/operator/safety?show=clocks",
+    });
+  return alerts;
 }

@@ -2,11 +2,10 @@
 
 import { showMoney, showQuantity } from "../../data/money.js";
 import { Table } from "../../parts/table.js";
-import type { HealthAnswer, MoneyAnswer } from "./alerts.js";
+import type { HealthAnswer } from "./alerts.js";
 
 interface HealthTablesProps {
   readonly health: HealthAnswer;
-  readonly money: MoneyAnswer | undefined;
 }
 
 interface Line {
@@ -14,7 +13,7 @@ interface Line {
   readonly state: string;
 }
 
-export function HealthTables({ health, money }: HealthTablesProps) {
+export function HealthTables({ health }: HealthTablesProps) {
   const columns = (title: string) => [
     { title, cell: ({ name }: Line) => name },
     { title: "Now", cell: ({ state }: Line) => state },
@@ -23,7 +22,7 @@ export function HealthTables({ health, money }: HealthTablesProps) {
   return (
     <div class="today-health">
       <Table label="Roles" rows={rolesOf(health)} keyOf={keyOf} columns={columns("Role")} />
-      <Table label="Promises" rows={promisesOf(health, money)} keyOf={keyOf} columns={columns("Promise")} />
+      <Table label="Promises" rows={promisesOf(health)} keyOf={keyOf} columns={columns("Promise")} />
     </div>
   );
 }
@@ -47,7 +46,7 @@ function runningWords(processes: readonly string[]): string {
   return `${processes.length} running: ${processes.join(", ")}`;
 }
 
-function promisesOf(health: HealthAnswer, money: MoneyAnswer | undefined): readonly Line[] {
+function promisesOf(health: HealthAnswer): readonly Line[] {
   const { ready, ledgers, projectorLag, projecting, room, halted, quarantined, clock, reconciled } = health;
   const counted = (count: number | null, noun: string): string =>
     count === null ? "cannot be read" : count === 0 ? `no ${noun}` : `${showQuantity(count)} ${noun}`;
@@ -61,7 +60,7 @@ function promisesOf(health: HealthAnswer, money: MoneyAnswer | undefined): reado
       name: "Lag of lists",
       state: projecting ? counted(projectorLag, "entries behind") : "no projector writes",
     },
-    { name: "Money difference", state: money === undefined ? "being added up" : moneyWords(money) },
+    { name: "Money difference", state: differenceWords(health.difference) },
     { name: "Head-room of memory", state: room === null ? "cannot be read" : `${room.memoryPercent} % left` },
     {
       name: "Head-room of disk",
@@ -77,11 +76,9 @@ function promisesOf(health: HealthAnswer, money: MoneyAnswer | undefined): reado
   ];
 }
 
-/** Returns the greatest difference of the report in words. */
-function moneyWords({ agree, actors, postgres }: MoneyAnswer): string {
-  const off = [actors.CASH, postgres.CASH, actors.COIN, postgres.COIN].find(
-    ({ difference }) => Number(difference) !== 0,
-  );
-  if (off !== undefined) return `${showMoney(off.difference)}; look at the money report`;
-  return agree ? "$0.00, actors and Postgres agree" : "actors and Postgres disagree";
+/** Returns the difference of the money report in words. */
+function differenceWords(difference: HealthAnswer["difference"]): string {
+  if (difference === null) return "cannot be read";
+  const off = [difference.CASH, difference.COIN].find((text) => Number(text) !== 0);
+  return off === undefined ? "$0.00" : `${showMoney(off)}; look at the money report`;
 }

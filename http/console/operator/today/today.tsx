@@ -9,14 +9,12 @@ import type { EventAnswer, EventExposure, SettlementsAnswer } from "../answers.j
 import { Frame } from "../frame.js";
 import { useOperatorNames } from "../operators.js";
 import { UnderWay } from "../settlement/under-way.js";
-import { alertsOf, type HealthAnswer, type MoneyAnswer } from "./alerts.js";
+import { alertsOf, type HealthAnswer } from "./alerts.js";
 import { HealthTables } from "./health.js";
 import { Timeline } from "./timeline.js";
 import "./today.css";
 
 const EVERY_MS = 5_000;
-/** The money report adds up every ledger, so it is read less often. */
-const MONEY_EVERY_MS = 30_000;
 const SHOWN = "OPEN_PREGAME,CLOSED_PREGAME,OPEN_INGAME,DELAYED,FINAL";
 /** Events further ahead than this are on the page of all events, in ms. */
 const HORIZON_MS = 7 * 86_400_000;
@@ -43,13 +41,9 @@ export default function TodayPage() {
   const health = useResource((signal) => call<HealthAnswer>("GET", "/admin/v1/health", { signal }), [], {
     everyMs: EVERY_MS,
   });
-  const money = useResource((signal) => call<MoneyAnswer>("GET", "/admin/v1/money", { signal }), [], {
-    everyMs: MONEY_EVERY_MS,
-  });
   const nowMs = events.asOf ?? Date.now();
   const alerts = alertsOf(nowMs, {
     health: health.value,
-    money: money.value,
     settlements: settlements.value,
     events: events.value?.events ?? [],
   });
@@ -97,7 +91,7 @@ export default function TodayPage() {
         </>
       )}
       <h2>Health</h2>
-      <Loaded of={health}>{(value) => <HealthTables health={value} money={money.value} />}</Loaded>
+      <Loaded of={health}>{(value) => <HealthTables health={value} />}</Loaded>
     </Frame>
   );
 }
