@@ -126,7 +126,7 @@ describe("alerts of the day", () => {
     [{ halted: ["market:1"] }, "market:1"],
     [{ projecting: false }, "projector"],
     [{ projectorLag: 5_000 }, "5,000 entries behind"],
-    [{ quarantined: 2 }, "quarantine"],
+    [{ quarantined: 2 }, "Quarantine holds 2 commands"],
     [{ room: { accepts: "cancels", reason: "memory", memoryPercent: 3, diskPercent: 9 } }, "refused: memory"],
   ] as const satisfies readonly (readonly [Partial<HealthAnswer>, string])[])
     it(`name ${words}`, () => {
