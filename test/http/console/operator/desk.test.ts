@@ -1,12 +1,12 @@
 import { expect } from "chai";
 import type { Locator, Page } from "playwright-core";
-import { expectSound, serveConsole, type WatchedPage } from "../../support/console/browser.js";
-import { visitAsOperator } from "../../support/console/operator.js";
-import { addOperator } from "../../support/operators.js";
-import { newMarket, newTrader, type TestTrader } from "../../support/traders.js";
-import { until } from "../../support/until.js";
-import { callsOf, operatorCalls, type Calls } from "../calls.js";
-import { idOf } from "../resources.js";
+import { expectSound, serveConsole, type WatchedPage } from "../../../support/console/browser.js";
+import { visitAsOperator } from "../../../support/console/operator.js";
+import { addOperator } from "../../../support/operators.js";
+import { newMarket, newTrader, type TestTrader } from "../../../support/traders.js";
+import { until } from "../../../support/until.js";
+import { callsOf, operatorCalls, type Calls } from "../../calls.js";
+import { idOf } from "../../resources.js";
 
 const NARROW = { viewport: { width: 360, height: 740 } };
 

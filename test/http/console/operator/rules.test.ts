@@ -1,13 +1,13 @@
 import { expect } from "chai";
-import type { MarketAnswer, Payouts } from "../../../http/console/operator/answers.js";
+import type { MarketAnswer, Payouts } from "../../../../http/console/operator/answers.js";
 import {
   exists,
   marketsOf,
   readStrikes,
   type NewMarket,
-} from "../../../http/console/operator/markets/sets.js";
-import { payoutRows, readPrices, sumsOf } from "../../../http/console/operator/settlement/grade.js";
-import { alertsOf, type HealthAnswer } from "../../../http/console/operator/today/alerts.js";
+} from "../../../../http/console/operator/markets/sets.js";
+import { payoutRows, readPrices, sumsOf } from "../../../../http/console/operator/settlement/grade.js";
+import { alertsOf, type HealthAnswer } from "../../../../http/console/operator/today/alerts.js";
 
 describe("strikes of a set of markets", () => {
   for (const [text, strikes] of [

@@ -1,14 +1,14 @@
 import { expect } from "chai";
 import type { BrowserContextOptions, Locator, Page } from "playwright-core";
-import type { Credentials } from "../../../http/client/client.js";
-import type { OperatorRole } from "../../../db/schema/operator-roles.js";
-import { freePort } from "../../../scripts/embedded/ports.js";
-import { expectSound, serveConsole, type WatchedPage } from "../../support/console/browser.js";
-import { visitAsOperator } from "../../support/console/operator.js";
-import { addOperator } from "../../support/operators.js";
-import { login } from "../../support/stack.js";
-import { newMarket, newTrader } from "../../support/traders.js";
-import { callsOf, operatorCalls } from "../calls.js";
+import type { Credentials } from "../../../../http/client/client.js";
+import type { OperatorRole } from "../../../../db/schema/operator-roles.js";
+import { freePort } from "../../../../scripts/embedded/ports.js";
+import { expectSound, serveConsole, type WatchedPage } from "../../../support/console/browser.js";
+import { visitAsOperator } from "../../../support/console/operator.js";
+import { addOperator } from "../../../support/operators.js";
+import { login } from "../../../support/stack.js";
+import { newMarket, newTrader } from "../../../support/traders.js";
+import { callsOf, operatorCalls } from "../../calls.js";
 
 const WIDE = { viewport: { width: 1440, height: 900 } };
 const NARROW = { viewport: { width: 360, height: 740 } };
