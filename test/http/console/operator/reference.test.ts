@@ -1,8 +1,8 @@
 import { expect } from "chai";
-import { expectSound, serveConsole } from "../../support/console/browser.js";
-import { visitAsOperator } from "../../support/console/operator.js";
-import { newTrader } from "../../support/traders.js";
-import { operatorCalls } from "../calls.js";
+import { expectSound, serveConsole } from "../../../support/console/browser.js";
+import { visitAsOperator } from "../../../support/console/operator.js";
+import { newTrader } from "../../../support/traders.js";
+import { operatorCalls } from "../../calls.js";
 
 const NARROW = { viewport: { width: 360, height: 740 } };
 
