@@ -95,6 +95,8 @@ function listen(server: TcpServer, port: number, host: string): Promise<void> {
 export class Connections {
   /** Answers in progress, by connection. An upgraded connection is no longer one of the server. */
   readonly #answers = new Map<Socket, Set<ServerResponse>>();
+  /** Connections whose end is awaited. One that asked for another protocol comes again, with each such request. */
+  readonly #known = new WeakSet<Socket>();
   #isDraining = false;
 
   constructor(
@@ -103,6 +105,8 @@ export class Connections {
   ) {
     server.on("connection", (socket: Socket) => {
       this.#answers.set(socket, new Set());
+      if (this.#known.has(socket)) return;
+      this.#known.add(socket);
       socket.once("close", () => this.#answers.delete(socket));
     });
     server.on("upgrade", ({ socket }) => this.#answers.delete(socket));

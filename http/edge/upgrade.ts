@@ -106,7 +106,8 @@ export class Upgrades {
   accept(server: Server, app: RequestListener): void {
     const serve = routeEveryTarget(app);
     server.on("upgrade", (request: IncomingMessage, connection: Duplex, head: Buffer) => {
-      connection.on("error", () => connection.destroy());
+      const onError = (): unknown => connection.destroy();
+      connection.on("error", onError);
       if (connection.destroyed || !(connection instanceof Socket)) {
         connection.destroy();
       } else if (request.headers.upgrade?.toLowerCase() === "websocket") {
@@ -115,7 +116,11 @@ export class Upgrades {
         this.#answers.add(answer);
         answer.once("close", () => this.#answers.delete(answer));
         serve(request, answer);
-      } else serveWithoutUpgrade(server, request, connection, head);
+      } else {
+        // The server listens for errors itself; one connection may ask for another protocol over and over.
+        connection.off("error", onError);
+        serveWithoutUpgrade(server, request, connection, head);
+      }
     });
   }
 

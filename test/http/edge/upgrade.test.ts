@@ -275,6 +275,24 @@ describe("the upgrade to a websocket", function () {
     next.socket.close();
   });
 
+  it("to another protocol, over and over on one connection, leave nothing behind on it", async () => {
+    const { hostname, port } = new URL(stack.url);
+    const warnings: string[] = [];
+    const onWarning = ({ name }: Error): void => void warnings.push(name);
+    process.on("warning", onWarning);
+    const socket = connect(Number(port), hostname);
+    const request = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n";
+    for (let i = 0; i < 30; i += 1) {
+      socket.write(request);
+      const answer = await new Promise<Buffer>((resolve) => socket.once("data", resolve));
+      expect(answer.toString()).to.match(/^HTTP\/1\.1 200 /);
+    }
+    socket.destroy();
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off("warning", onWarning);
+    expect(warnings).to.deep.equal([]);
+  });
+
   it("ends its sockets with the key, and with the gateway", async () => {
     const other = await newTrader(stack);
     const own = await new Client(stack.url, other.trading).open();
