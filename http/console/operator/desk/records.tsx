@@ -52,7 +52,7 @@ export function Orders(wallet: Wallet) {
   );
 }
 
-export function MarketLink({ marketId }: { readonly marketId: string }) {
+function MarketLink({ marketId }: { readonly marketId: string }) {
   return (
     <Link to={`/markets/${marketId}`} class="operator-id">
       {marketId.slice(0, 8)}

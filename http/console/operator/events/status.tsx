@@ -47,7 +47,7 @@ export function isGraded({ outcomes }: MarketAnswer): boolean {
 }
 
 /** Returns the state of a market in words. */
-export function marketWords(market: MarketAnswer): string {
+function marketWords(market: MarketAnswer): string {
   const { status, paused, live } = market;
   switch (status) {
     case "OPEN":

@@ -54,7 +54,7 @@ export interface Sides {
 }
 
 /** Settings that all markets of a set share. */
-export interface Shared {
+interface Shared {
   readonly voids: "PUSH" | "FMV";
   readonly liveDelayMs: number;
   /** False: the markets stay closed until an operator opens them. */

@@ -1,11 +1,11 @@
 import { expect } from "chai";
 import { readFile } from "node:fs/promises";
 import type { Page } from "playwright-core";
-import { expectSound, serveConsole } from "../../support/console/browser.js";
-import { signedIn } from "../../support/console/signed-in.js";
-import { newMarket, newTrader, type TestTrader } from "../../support/traders.js";
-import { until } from "../../support/until.js";
-import { callsOf, type Calls } from "../calls.js";
+import { expectSound, serveConsole } from "../../../support/console/browser.js";
+import { signedIn } from "../../../support/console/signed-in.js";
+import { newMarket, newTrader, type TestTrader } from "../../../support/traders.js";
+import { until } from "../../../support/until.js";
+import { callsOf, type Calls } from "../../calls.js";
 
 describe("portfolio of the console", () => {
   const served = serveConsole();

@@ -1,10 +1,10 @@
 import { expect } from "chai";
 import type { WebSocketRoute } from "playwright-core";
-import { expectSound, serveConsole, type WatchedPage } from "../../support/console/browser.js";
-import { signedIn } from "../../support/console/signed-in.js";
-import { newMarket, newTrader, type TestTrader } from "../../support/traders.js";
-import { until } from "../../support/until.js";
-import { bearerCalls, callsOf, openCalls, type Calls } from "../calls.js";
+import { expectSound, serveConsole, type WatchedPage } from "../../../support/console/browser.js";
+import { signedIn } from "../../../support/console/signed-in.js";
+import { newMarket, newTrader, type TestTrader } from "../../../support/traders.js";
+import { until } from "../../../support/until.js";
+import { bearerCalls, callsOf, openCalls, type Calls } from "../../calls.js";
 
 interface OrderAnswer {
   readonly orderId: string;

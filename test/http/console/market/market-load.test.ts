@@ -2,10 +2,10 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import type { CDPSession, Page } from "playwright-core";
-import { serveConsole } from "../../support/console/browser.js";
-import { newQuoter, newWorld, type Quoter, type World } from "../../support/console/quotes.js";
-import { signIn } from "../../support/console/visitor.js";
-import { newTrader } from "../../support/traders.js";
+import { serveConsole } from "../../../support/console/browser.js";
+import { newQuoter, newWorld, type Quoter, type World } from "../../../support/console/quotes.js";
+import { signIn } from "../../../support/console/visitor.js";
+import { newTrader } from "../../../support/traders.js";
 
 const CHANGES_PER_SECOND = 60;
 const SECONDS = 5;

@@ -1,8 +1,8 @@
 import { expect } from "chai";
-import { codeAt } from "../../../http/auth/totp.js";
-import { expectSound, serveConsole } from "../../support/console/browser.js";
-import { checkIn, register, sendLogin, signIn, welcome } from "../../support/console/visitor.js";
-import { addOperator } from "../../support/operators.js";
+import { codeAt } from "../../../../http/auth/totp.js";
+import { expectSound, serveConsole } from "../../../support/console/browser.js";
+import { checkIn, register, sendLogin, signIn, welcome } from "../../../support/console/visitor.js";
+import { addOperator } from "../../../support/operators.js";
 
 describe("account in the console", function () {
   this.timeout(60_000);

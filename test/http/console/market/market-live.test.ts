@@ -1,11 +1,11 @@
 /// <reference lib="dom" />
 import { randomUUID } from "node:crypto";
 import type { Page, WebSocketRoute } from "playwright-core";
-import { expectSound, serveConsole } from "../../support/console/browser.js";
-import { newQuoter, newWorld, type Quoter, type World } from "../../support/console/quotes.js";
-import { signedIn } from "../../support/console/signed-in.js";
-import { newTrader, type TestTrader } from "../../support/traders.js";
-import { callsOf } from "../calls.js";
+import { expectSound, serveConsole } from "../../../support/console/browser.js";
+import { newQuoter, newWorld, type Quoter, type World } from "../../../support/console/quotes.js";
+import { signedIn } from "../../../support/console/signed-in.js";
+import { newTrader, type TestTrader } from "../../../support/traders.js";
+import { callsOf } from "../../calls.js";
 
 describe("market page of a trader", function () {
   this.timeout(60_000);

@@ -7,11 +7,11 @@ import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { expect } from "chai";
 import type { Page } from "playwright-core";
-import { generateKey, type KeyAlgorithm } from "../../../http/client/keys.js";
-import { expectSound, serveConsole } from "../../support/console/browser.js";
-import { newTrader } from "../../support/traders.js";
-import { until } from "../../support/until.js";
-import { callsOf } from "../calls.js";
+import { generateKey, type KeyAlgorithm } from "../../../../http/client/keys.js";
+import { expectSound, serveConsole } from "../../../support/console/browser.js";
+import { newTrader } from "../../../support/traders.js";
+import { until } from "../../../support/until.js";
+import { callsOf } from "../../calls.js";
 
 interface Vector {
   readonly name: string;

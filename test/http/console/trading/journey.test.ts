@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { expect } from "chai";
-import { expectSound, serveConsole } from "../../support/console/browser.js";
-import { becomeTrader, hideEd25519 } from "../../support/console/visitor.js";
-import { newMarket, newTrader } from "../../support/traders.js";
-import { callsOf } from "../calls.js";
+import { expectSound, serveConsole } from "../../../support/console/browser.js";
+import { becomeTrader, hideEd25519 } from "../../../support/console/visitor.js";
+import { newMarket, newTrader } from "../../../support/traders.js";
+import { callsOf } from "../../calls.js";
 
 describe("way of a visitor through the console", function () {
   this.timeout(90_000);

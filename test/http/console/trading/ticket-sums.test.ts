@@ -1,16 +1,16 @@
 import { expect } from "chai";
-import { readDraft, type Draft } from "../../../http/console/ticket/draft.js";
-import { nearest, stepped, tableOf } from "../../../http/console/ticket/steps.js";
+import { readDraft, type Draft } from "../../../../http/console/ticket/draft.js";
+import { nearest, stepped, tableOf } from "../../../../http/console/ticket/steps.js";
 import {
   averagePrice,
   previewed,
   profits,
   scheduleOf,
   worstBill,
-} from "../../../http/console/ticket/sums.js";
-import { contracts, millicents, ticks } from "../../../actors/units.js";
-import { csvOf } from "../../../http/console/portfolio/csv.js";
-import { endInWords } from "../../../http/console/ticket/reasons.js";
+} from "../../../../http/console/ticket/sums.js";
+import { contracts, millicents, ticks } from "../../../../actors/units.js";
+import { csvOf } from "../../../../http/console/portfolio/csv.js";
+import { endInWords } from "../../../../http/console/ticket/reasons.js";
 
 const TABLE = tableOf(["0.001", "0.002", "0.050", "0.055", "0.060", "0.945", "0.950", "0.951", "0.999"]);
 const FEE = scheduleOf({ coefficient: "0.03", makerCredit: "0.5", charged: "WHEN_LIVE" });

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { expectSound, serveConsole, type WatchedPage } from "../../support/console/browser.js";
+import { expectSound, serveConsole, type WatchedPage } from "../../../support/console/browser.js";
 import {
   becomeTrader,
   checkIn,
@@ -11,7 +11,7 @@ import {
   signIn,
   welcome,
   type KeyFile,
-} from "../../support/console/visitor.js";
+} from "../../../support/console/visitor.js";
 
 describe("keys in the console", function () {
   this.timeout(60_000);

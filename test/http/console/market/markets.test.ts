@@ -1,8 +1,8 @@
 /// <reference lib="dom" />
 import { expect } from "chai";
 import type { Page } from "playwright-core";
-import { expectSound, serveConsole } from "../../support/console/browser.js";
-import { newQuoter, newWorld, type Quoter, type World } from "../../support/console/quotes.js";
+import { expectSound, serveConsole } from "../../../support/console/browser.js";
+import { newQuoter, newWorld, type Quoter, type World } from "../../../support/console/quotes.js";
 
 describe("markets page of the console", function () {
   this.timeout(60_000);

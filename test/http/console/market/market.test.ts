@@ -1,9 +1,9 @@
 /// <reference lib="dom" />
 import { expect } from "chai";
 import type { Page } from "playwright-core";
-import type { MarketAnswer } from "../../../http/client/client.js";
-import { expectSound, serveConsole } from "../../support/console/browser.js";
-import { newQuoter, newWorld, type Quoter, type World } from "../../support/console/quotes.js";
+import type { MarketAnswer } from "../../../../http/client/client.js";
+import { expectSound, serveConsole } from "../../../support/console/browser.js";
+import { newQuoter, newWorld, type Quoter, type World } from "../../../support/console/quotes.js";
 
 describe("market page of the console", function () {
   this.timeout(60_000);
