@@ -4,6 +4,7 @@ import type { ReadonlySignal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import { showDuration } from "../data/time.js";
 import type { Connection } from "./live.js";
+import "./connection-bar.css";
 
 const SECOND_MS = 1_000;
 

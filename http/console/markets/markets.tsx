@@ -5,9 +5,9 @@ import { useQuery } from "../app/router.js";
 import { PriceSwitch } from "../parts/price-switch.js";
 import { useResource } from "../data/resource.js";
 import { showDay } from "../data/time.js";
+import { ConnectionBar } from "../market/connection-bar.js";
 import { Button } from "../parts/button.js";
 import { Empty, Loaded } from "../parts/loaded.js";
-import { Notice } from "../parts/notice.js";
 import { filtered, readCatalog, sectionsOf, STATUS_CHOICES, type Listed } from "./catalog.js";
 import { Filter } from "./filter.js";
 import { PriceWatch } from "./prices.js";
@@ -40,6 +40,8 @@ export default function MarketsPage() {
     return () => document.removeEventListener("keydown", moveThroughRows);
   }, []);
 
+  // While the connection is lost the bar says so; a notice above the timetable would move it.
+  const shown = catalog.value === undefined ? catalog : { ...catalog, refusal: undefined };
   const listed = catalog.value ?? [];
   const everything = isOver ? listed : [...listed, ...(over.value ?? [])];
   const hasFilter = [sport, league, type, status, text].some((value) => value !== "");
@@ -75,8 +77,8 @@ export default function MarketsPage() {
         <Filter label="Status" value={status} onChange={setStatus} choices={STATUS_CHOICES} />
         <PriceSwitch />
       </div>
-      <Notice refusal={catalog.refusal === undefined ? prices.failure.value : undefined} />
-      <Loaded of={catalog} waiting={<TimetableSkeleton />}>
+      <ConnectionBar connection={prices.connection} />
+      <Loaded of={shown} waiting={<TimetableSkeleton />}>
         {(value) => {
           const sections = sectionsOf(filtered(value, { sport, league, type, status, text }), showDay);
           if (sections.length > 0) return <Timetable sections={sections} prices={prices} />;

@@ -6,7 +6,7 @@
 import { signal, type ReadonlySignal, type Signal } from "@preact/signals";
 import type { MarketPrices } from "../../surface-a/schemas/catalog.js";
 import { readJson, send } from "../data/api.js";
-import { asRefusal, isAborted, type Refusal } from "../data/refusal.js";
+import type { Connection } from "../market/live.js";
 
 const EVERY_MS = 2_000;
 /** Pause in ms before a row that has come into view is read, so that its neighbors are read with it. */
@@ -22,7 +22,9 @@ export class PriceWatch {
   readonly #prices = new Map<string, Signal<MarketPrices | undefined>>();
   readonly #watched = new Map<Element, string>();
   readonly #inView = new Set<string>();
-  readonly #failure = signal<Refusal | undefined>(undefined);
+  readonly #connection = signal<Connection>({ state: "polling", sinceMs: Date.now() });
+  /** Time of the last answer, in ms since 1970. */
+  #freshMs = Date.now();
   readonly #rows: IntersectionObserver;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #reading: AbortController | undefined;
@@ -33,9 +35,9 @@ export class PriceWatch {
     this.#rows = new IntersectionObserver((entries) => this.#notice(entries), { rootMargin: "200px" });
   }
 
-  /** Refusal of the last request; `undefined` after a success. */
-  get failure(): ReadonlySignal<Refusal | undefined> {
-    return this.#failure;
+  /** Connection to the service; while it is lost, the prices are as old as it says. */
+  get connection(): ReadonlySignal<Connection> {
+    return this.#connection;
   }
 
   /** Returns the prices of a market. */
@@ -97,10 +99,13 @@ export class PriceWatch {
     this.#reading = reading;
     try {
       await this.#readMarkets([...this.#inView].slice(0, AT_ONCE).join(","), reading.signal);
-      this.#failure.value = undefined;
-    } catch (error) {
-      if (reading.signal.aborted || isAborted(error)) return;
-      this.#failure.value = asRefusal(error);
+      this.#freshMs = Date.now();
+      if (this.#connection.value.state === "lost")
+        this.#connection.value = { state: "polling", sinceMs: this.#freshMs };
+    } catch {
+      if (reading.signal.aborted) return;
+      if (this.#connection.value.state !== "lost")
+        this.#connection.value = { state: "lost", sinceMs: this.#freshMs };
     }
     if (this.#reading === reading) this.#readAfter(EVERY_MS);
   }

@@ -1,6 +1,6 @@
 /// <reference lib="dom" />
 import { expect } from "chai";
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { expectSound, serveConsole } from "../../../support/console/browser.js";
 import { newQuoter, newWorld, type Quoter, type World } from "../../../support/console/quotes.js";
 
@@ -114,17 +114,32 @@ describe("markets page of the console", function () {
     expect(await focused()).to.equal("Arsenal v Tottenham: Result");
   });
 
-  it("shows old prices with a refusal while the service does not answer, and heals by itself", async () => {
+  it("says how old the prices are while the service does not answer, and heals by itself", async () => {
     const opened = await served.visit("/");
     const { page } = opened;
     await rowOf(page, WINNER).getByText("0.625").waitFor();
+    const topOf = async (place: Locator) => (await place.boundingBox())?.y ?? 0;
+    const top = async () => (await topOf(rowOf(page, WINNER))) - (await topOf(page.locator(".markets-head")));
+    const before = await top();
     await page.context().setOffline(true);
-    const refusal = page.locator("#page > .notice-refusal, #page > .loaded-refusal").first();
-    await refusal.waitFor();
+    const bar = page.getByText(/Connection lost\. What is shown is \d+ s old/);
+    await bar.waitFor();
+    expect(await top()).to.equal(before);
     await rowOf(page, WINNER).getByText("0.625").waitFor();
     await expectSound(opened);
     await page.context().setOffline(false);
-    await refusal.waitFor({ state: "detached" });
+    await bar.waitFor({ state: "detached" });
+  });
+
+  it("says what failed when it cannot begin, and tries again", async () => {
+    const { page } = await served.visit("/status");
+    const refused = { code: "UNAVAILABLE", message: "the tables are behind; try again in a second" };
+    await page.route("**/catalog/events?**", (route) => route.fulfill({ status: 503, json: refused }));
+    await page.goto("/");
+    await page.getByText("The tables are behind; try again in a second.").waitFor();
+    await page.unroute("**/catalog/events?**");
+    await page.getByRole("button", { name: "Try again" }).click();
+    await rowOf(page, WINNER).getByText("0.625").waitFor();
   });
 
   it("fits a narrow page, and stays sound in the dark", async () => {
