@@ -24,6 +24,7 @@ import {
   GroupsRemoved,
   HeartbeatAnswer,
   OrderAccepted,
+  placedOf,
   type BatchPlaced,
   type NewGroup,
   type OrderChange,
@@ -254,9 +255,4 @@ function readBatch(answer: RawAnswer, atomic: boolean): BatchPlaced {
   const refused = fits(BatchAnswer, error.body) ? placedOf(error.body) : undefined;
   if (atomic || refused === undefined || refused.rejected.length === 0) throw error;
   return refused;
-}
-
-/** Returns the orders of an answer to a batch, where either list may be missing. */
-export function placedOf({ accepted = [], rejected = [] }: z.infer<typeof BatchAnswer>): BatchPlaced {
-  return { accepted, rejected };
 }

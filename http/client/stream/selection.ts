@@ -31,6 +31,15 @@ export class WatchedSubjects {
     for (const channel of channels) this.#private.add(channel);
   }
 
+  /** Removes subjects, each named `market:<id>`, `event:<id>` or `PRIVATE`. */
+  remove(subjects: readonly string[]): void {
+    for (const subject of subjects) {
+      this.#markets.delete(subject.replace(/^market:/, ""));
+      this.#events.delete(subject.replace(/^event:/, ""));
+      if (subject === "PRIVATE") this.#private.clear();
+    }
+  }
+
   get isEmpty(): boolean {
     return this.#markets.size + this.#events.size + this.#private.size === 0;
   }

@@ -8,8 +8,10 @@ import { z } from "zod/mini";
 import type { OrderBook } from "./book.js";
 import { pause, UnknownOutcome, type Connection } from "../connection.js";
 import { MarketView } from "./market-view.js";
+import type { PageQuery } from "../calls.js";
 import type { OrderFilter } from "../rest/account.js";
-import { placedOf } from "../rest/rest.js";
+import type { EventFilter, MarketFilter } from "../rest/catalog.js";
+import { EventAnswer, MarketAnswer } from "../wire/catalog.js";
 import { splitSelection, sinceOf, WatchedSubjects, type Selection } from "./selection.js";
 import type { Signer } from "../signer.js";
 import type { StreamListener } from "./listener.js";
@@ -20,6 +22,7 @@ import {
   BatchAnswer,
   CancelAnswer,
   OrderAccepted,
+  placedOf,
   type BatchPlaced,
   type PlaceOrder,
 } from "../wire/orders.js";
@@ -27,10 +30,11 @@ import {
   DeltaFrame,
   HeartbeatFrame,
   SnapshotFrame,
+  StatusFrame,
   type MarketBatches,
   type MarketSnapshot,
 } from "../wire/stream.js";
-import { checked, fits } from "../wire/values.js";
+import { catalogPageOf, checked, fits, type Page } from "../wire/values.js";
 import type { Currency } from "../../../actors/market/types.js";
 import { CHANNELS, PRIVATE_CHANNELS } from "../../../stream/ws/channels.js";
 
@@ -42,6 +46,8 @@ export interface StreamOptions {
 
 const PlacedAck = z.object({ placed: z.array(OrderAccepted) });
 const CanceledAck = z.object({ canceled: CancelAnswer });
+const MarketsAck = z.object({ markets: catalogPageOf(MarketAnswer) });
+const EventsAck = z.object({ events: catalogPageOf(EventAnswer) });
 const CanceledAllAck = z.object({ canceled_all: z.number() });
 const PRIVATE = "PRIVATE";
 const RETRY_MS = 250;
@@ -109,6 +115,32 @@ export class StreamClient {
       await this.#retry(() => this.#requestState("subscribe", piece));
       this.#watched.add(piece);
     }
+  }
+
+  /** Removes subscriptions, each named `market:<id>`, `event:<id>` or `PRIVATE`. */
+  async unsubscribe(subjects: readonly string[]): Promise<void> {
+    await this.#retry(() => this.#socket.request({ unsubscribe: subjects }));
+    this.#watched.remove(subjects);
+    if (subjects.includes(PRIVATE)) this.#wallet.clear();
+    for (const [marketId, { eventId }] of this.#markets) {
+      if (this.#watched.channelsOf(marketId, eventId).length === 0) this.#markets.delete(marketId);
+    }
+  }
+
+  /** Returns what the exchange sends on this connection, and the limits of that. */
+  async status(): Promise<StatusFrame["status"]> {
+    return checked(StatusFrame, await this.#retry(() => this.#socket.request({ status: {} }))).status;
+  }
+
+  /** Returns one page of the markets of the catalog. */
+  async queryMarkets(query: MarketFilter & PageQuery = {}): Promise<Page<MarketAnswer>> {
+    return checked(MarketsAck, await this.#retry(() => this.#socket.request({ query_markets: query })))
+      .markets;
+  }
+
+  /** Returns one page of the events of the catalog. */
+  async queryEvents(query: EventFilter & PageQuery = {}): Promise<Page<EventAnswer>> {
+    return checked(EventsAck, await this.#retry(() => this.#socket.request({ query_events: query }))).events;
   }
 
   /** Returns the current state of a watched market; `undefined` while it waits for a snapshot. */

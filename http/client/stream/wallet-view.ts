@@ -19,6 +19,13 @@ export class WalletView {
     return Object.fromEntries(this.#seqs);
   }
 
+  /** Forgets everything, because no channel is watched any more. */
+  clear(): void {
+    this.#seqs.clear();
+    this.orders.clear();
+    this.positions.clear();
+  }
+
   /** Replaces the state of the channels that the snapshot has. */
   replace({ orders, positions }: Pick<SnapshotFrame, PrivateChannel>): void {
     if (orders !== undefined) {

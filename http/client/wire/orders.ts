@@ -61,6 +61,11 @@ export const BatchAnswer = z.object({
   rejected: z.optional(z.array(BatchOrderError)),
 });
 
+/** Returns the orders of an answer to a batch, where either list may be missing. */
+export function placedOf({ accepted = [], rejected = [] }: z.infer<typeof BatchAnswer>): BatchPlaced {
+  return { accepted, rejected };
+}
+
 /** An amended order. */
 export const AmendAnswer = z.object({ orderId: Text });
 

@@ -119,3 +119,16 @@ export const HeartbeatFrame = z.object({
   }),
 });
 export type HeartbeatFrame = z.infer<typeof HeartbeatFrame>;
+
+const Subjects = z.record(Text, z.array(Text));
+/** Answer to `status`: the subscriptions of the connection, its cap on markets, and the tokens of the `stream` bucket. */
+export const StatusFrame = z.object({
+  status: z.object({
+    selection: z.object({ markets: Subjects, events: Subjects, private: z.array(Text) }),
+    coin: z.optional(z.object({ markets: Subjects, events: Subjects, currency: z.literal("COIN") })),
+    watchedMarkets: Whole,
+    maxWatchedMarkets: Whole,
+    tokens: Whole,
+  }),
+});
+export type StatusFrame = z.infer<typeof StatusFrame>;

@@ -2,14 +2,12 @@
 
 import { z } from "zod/mini";
 import { TIMES_IN_FORCE } from "../../../actors/market/time-in-force.js";
-import { CURRENCIES } from "../../../actors/market/types.js";
 
 export const Text = z.string();
 export const Whole = z.int();
 /** A field that is null when there is nothing to say. */
 export const TextOrNull = z.nullable(Text);
 export const WholeOrNull = z.nullable(Whole);
-export const Currency = z.enum(CURRENCIES);
 /** Times in force (contract section 2.6). */
 export const TimeInForce = z.enum(TIMES_IN_FORCE);
 /** Mark of values of the COIN book; those of the CASH book have none. */

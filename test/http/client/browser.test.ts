@@ -12,7 +12,7 @@ import type * as inBrowser from "./in-browser.js";
 const ROOT = path.resolve(import.meta.dirname, "..", "..", "..");
 const CHROMIUM = "/usr/bin/chromium";
 /** Share of the client in the first load of the console, in bytes after gzip. */
-const MAX_BYTES = 35_000;
+const MAX_BYTES = 25_000;
 
 /** Global name of the bundle in a page. */
 interface Bundled {
