@@ -27,8 +27,10 @@ const MAX_SENDERS = 100_000;
 
 /**
  * Runs at most `slots` tasks at once, and lets `places` tasks wait. A free slot goes to the sender that was served least
- * recently, so a sender who comes for the first time waits for no one who has been here before. When every place is taken,
- * the task that would run last is refused with `UNAVAILABLE`.
+ * recently, so a sender who comes for the first time waits for no one who has been here before. Of those who come for the
+ * first time the last one is first: a crowd that waits for longer than anybody will does not hold up who comes after it.
+ * When every place is taken, the task that would run last is refused with `UNAVAILABLE`, which is a turn of its sender too
+ * unless others wait.
  */
 export class FairSlots {
   #running = 0;
@@ -78,7 +80,7 @@ export class FairSlots {
   }
 
   #refuseLast(): void {
-    const last = [...this.#lines.values()].reduce((one, other) => (this.#isBefore(other, one) ? one : other));
+    const last = [...this.#lines.values()].reduce((one, other) => (this.#isBefore(one, other) ? other : one));
     const refusal = new Refused(
       "UNAVAILABLE",
       "too many passwords are being checked; try again",
@@ -86,6 +88,8 @@ export class FairSlots {
       retryAfter(1),
     );
     last.waiters.pop()?.refuse(refusal);
+    // Otherwise those who come again at once after each refusal would stay before a sender who comes for the first time.
+    if (last.waiters.length === 0) this.#serve(last.turn.sender);
     this.#left(last);
   }
 
@@ -107,7 +111,7 @@ export class FairSlots {
       return;
     }
     const line = others.reduce(
-      (one, other) => (this.#rankOf(other.turn) < this.#rankOf(one.turn) ? other : one),
+      (one, other) => (this.#rankOf(other.turn) <= this.#rankOf(one.turn) ? other : one),
       first,
     );
     const waiter = line.waiters.shift();

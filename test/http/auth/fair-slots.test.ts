@@ -47,7 +47,7 @@ describe("fair slots", () => {
     const desk = new Desk(1, 9);
     for (const name of ["a1", "a2", "a3", "b1", "b2", "c1"]) await desk.add(name);
     await desk.finish();
-    expect(desk.began).to.deep.equal(["a1", "b1", "c1", "a2", "b2", "a3"]);
+    expect(desk.began).to.deep.equal(["a1", "c1", "b1", "a2", "b2", "a3"]);
   });
 
   it("serve a preferred sender first", async () => {
@@ -55,7 +55,7 @@ describe("fair slots", () => {
     for (const name of ["a1", "b1", "c1"]) await desk.add(name);
     await desk.add("p1", true);
     await desk.finish();
-    expect(desk.began).to.deep.equal(["a1", "p1", "b1", "c1"]);
+    expect(desk.began).to.deep.equal(["a1", "p1", "c1", "b1"]);
   });
 
   it("refuse the task that would run last when every place is taken", async () => {
@@ -66,9 +66,20 @@ describe("fair slots", () => {
     await desk.add("d1");
     await desk.add("e1");
     await desk.add("p1", true);
-    expect(desk.refused).to.deep.equal(["a3", "a2", "b2", "e1", "d1"]);
+    expect(desk.refused).to.deep.equal(["a3", "a2", "b2", "b1", "c1"]);
     await desk.finish();
-    expect(desk.began).to.deep.equal(["a1", "p1", "b1", "c1"]);
+    expect(desk.began).to.deep.equal(["a1", "p1", "e1", "d1"]);
+  });
+
+  it("give a place to a sender who comes for the first time, however often others come again after a refusal", async () => {
+    const desk = new Desk(1, 2);
+    for (const name of ["a1", "b1", "c1", "d1", "e1"]) await desk.add(name);
+    expect(desk.refused).to.deep.equal(["b1", "c1"]);
+    await desk.finish();
+    for (const name of ["a2", "d2", "e2", "n1"]) await desk.add(name);
+    await desk.finish();
+    expect(desk.refused, "the one whose turn was last").to.deep.equal(["b1", "c1", "d2"]);
+    expect(desk.began).to.deep.equal(["a1", "e1", "d1", "a2", "n1", "e2"]);
   });
 
   it("pass the slot of a task that fails on", async () => {
