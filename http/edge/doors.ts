@@ -22,11 +22,14 @@ const SESSION = "/v3/session";
 const SESSIONS = "/v3/sessions";
 /** Pages for operators; `../console/app/paths.ts` has them all. */
 const OPERATOR_PAGES = "/operator";
-/** Paths that the pages for operators need: to sign in, the operator's own account, and files of the console. */
+/** Paths that the pages for operators need: to sign in, the own account, the status, announcements, and files. */
 const OPERATOR_NEEDS: ReadonlySet<string> = new Set([
   "/",
   "/login",
   "/account",
+  "/status",
+  "/v3/public/status",
+  "/v3/public/changelog",
   "/favicon.svg",
   "/release.json",
 ]);

@@ -23,7 +23,7 @@ import { useMarket, type MarketLive } from "./live.js";
 import { PriceHistory } from "./price-history.js";
 import { useSeen } from "./seen.js";
 import { Tape } from "./tape.js";
-import { eventWords } from "./words.js";
+import { eventWords, marketName } from "./words.js";
 import "./market.css";
 
 type MarketAnswer = z.infer<typeof Market>;
@@ -148,10 +148,7 @@ function Head({ market, event, live }: HeadProps) {
           <Time ms={market.startsTs} />
         </p>
         <h1>{event?.description ?? market.description}</h1>
-        <p class="market-what">
-          {market.description}
-          {market.strike !== undefined && <span class="number"> ({market.strike})</span>}
-        </p>
+        <p class="market-what">{marketName(market, event?.description)}</p>
       </div>
       <div class="market-figures">
         <p>
@@ -164,7 +161,7 @@ function Head({ market, event, live }: HeadProps) {
         <nav class="market-others" aria-label="Other markets of this event">
           {others.map((other) => (
             <Link key={other.marketId} to={`/markets/${other.marketId}`}>
-              {other.description}
+              {marketName(other, event?.description)}
             </Link>
           ))}
         </nav>

@@ -29,6 +29,20 @@ export function eventWords(status: EventStatus): string {
   }
 }
 
+/**
+ * Returns the name of a market below the name of its event, which it does not repeat. Its strike follows where the name
+ * does not contain it.
+ */
+export function marketName(
+  { description, strike }: Pick<MarketAnswer, "description" | "strike">,
+  eventName = "",
+): string {
+  const prefix = `${eventName}: `;
+  const own = description.startsWith(prefix) ? description.slice(prefix.length) : description;
+  const name = own.charAt(0).toUpperCase() + own.slice(1);
+  return strike === undefined || name.includes(strike) ? name : `${name} ${strike}`;
+}
+
 /** Returns the result of an outcome. `TBD` is no result yet. */
 export function resultWords(status: string): string | undefined {
   switch (status) {

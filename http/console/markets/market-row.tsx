@@ -3,7 +3,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import { Link } from "../app/router.js";
 import { priceOf, ticksOf } from "../data/prices.js";
-import { resultWords } from "../market/words.js";
+import { marketName, resultWords } from "../market/words.js";
 import { Money, Price } from "../parts/values.js";
 import type { MarketAnswer } from "./catalog.js";
 import { buyTicks, type PriceWatch } from "./prices.js";
@@ -19,7 +19,7 @@ interface MarketRowProps {
 }
 
 export function MarketRow({ market, eventName, prices }: MarketRowProps) {
-  const { marketId, outcomes, description, strike, status } = market;
+  const { marketId, outcomes, description, status } = market;
   const row = useRef<HTMLLIElement>(null);
   useEffect(
     () => (row.current === null ? undefined : prices.watch(row.current, marketId)),
@@ -39,12 +39,11 @@ export function MarketRow({ market, eventName, prices }: MarketRowProps) {
     <li ref={row} class="market-row">
       <div class="market-row-name">
         <Link to={`/markets/${marketId}`} class="market-row-link" label={`${eventName}: ${description}`}>
-          {description}
+          {marketName(market, eventName)}
         </Link>
-        {strike !== undefined && <span class="number quiet"> {strike}</span>}
         {status !== "OPEN" && <span class="market-row-status"> {status.toLowerCase()}</span>}
       </div>
-      <div class="market-row-prices">
+      <div class={`market-row-prices${outcomes.length === 2 ? " market-row-pair" : ""}`}>
         {shown.map(({ outcomeId, name, ticks, status: result }) => (
           <span key={outcomeId} class="market-row-outcome">
             <span

@@ -70,6 +70,8 @@ describe("the ports of a gateway", function () {
     const ended = await fetch(`${admin}/v3/sessions`, { method: "DELETE", headers });
     expect(ended.status, "the end of all sessions of the operator").to.equal(204);
     expect(await statusOf(stack.url, "/admin/v1/events", headers)).to.equal(404);
+    for (const path of ["/v3/public/status", "/v3/public/changelog"])
+      expect(await statusOf(admin, path), path).to.equal(200);
     expect(await statusOf(admin, "/v3/public/types/sports")).to.equal(404);
     const { trading } = await newTrader(stack);
     const limits = signed(trading, { target: "/v3/limits" });
