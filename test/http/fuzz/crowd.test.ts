@@ -81,7 +81,7 @@ describe(`${REQUESTS} requests of a hundred credentials (CROWD_SEED=${SEED})`, f
     const { how } = one;
     const owners = whoseOf(rule);
     const whose = owners[one.whose % owners.length] ?? "own";
-    // What a request would use up cannot always be made any more, because others have used up its market or its trader.
+    // Others may have used up the market or the trader that a new resource needs.
     const fresh = one.isFresh ? await sampleOf(rule, world, whose, true).catch(() => undefined) : undefined;
     const raw = fresh ?? (await sampleOf(rule, world, whose, false));
     const path = raw.target.split("?")[0] ?? "";
