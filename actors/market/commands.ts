@@ -126,6 +126,8 @@ export interface OrderPreview {
   readonly rests: Contracts;
   readonly queueAhead: Contracts;
   readonly reject?: RejectReason | undefined;
+  /** Set when the sweep goes on behind the fills that are shown. */
+  readonly partial?: true | undefined;
 }
 
 export interface PreviewedPayout {

@@ -266,7 +266,8 @@ export function preview(state: MarketState, order: Order, nowMs: number): OrderP
   const rests = isEnd && rulesOf(order.tif).mayRest && !found.metOwn ? found.left : NONE;
   const level = ladders[order.outcome]?.levels.find(({ price }) => price === order.price);
   const queueAhead = rests === 0 ? NONE : (level?.qty ?? NONE);
-  return { fills: matches.map(({ price, qty }) => ({ price, qty })), fee, rests, queueAhead };
+  const fills = matches.map(({ price, qty }) => ({ price, qty }));
+  return { fills, fee, rests, queueAhead, ...(found.more ? { partial: true } : {}) };
 }
 
 /** Runs the deadlines that are due: cancels expired orders and enters held ones. Many orders take several pieces. */

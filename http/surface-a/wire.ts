@@ -113,7 +113,7 @@ export function openOrderOnWire(market: MarketRecord | undefined, order: OpenOrd
   };
 }
 
-export function previewOnWire({ reserve, fee, fills, rests, queueAhead, reject }: Preview) {
+export function previewOnWire({ reserve, fee, fills, rests, queueAhead, reject, partial }: Preview) {
   return {
     reserve: formatMoney(reserve),
     fee: formatMoney(fee),
@@ -121,6 +121,7 @@ export function previewOnWire({ reserve, fee, fills, rests, queueAhead, reject }
     rests,
     queueAhead,
     ...present("reject", reject),
+    ...present("partial", partial),
   };
 }
 

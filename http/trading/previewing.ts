@@ -22,6 +22,7 @@ export interface Preview {
   readonly rests: number;
   readonly queueAhead: number;
   readonly reject?: Code | RejectReason | undefined;
+  readonly partial?: true | undefined;
 }
 
 export type PreviewingParts = Pick<TradingParts, "reference" | "exchange" | "limits">;

@@ -372,6 +372,10 @@ describe("long work", () => {
     const reply = exchange.operate({ kind: "preview", order });
     if (reply?.ok !== true || reply.kind !== "preview") throw new Error("no preview");
     expect([reply.preview.fills.length, reply.preview.rests]).to.deep.equal([BOUNDS.atOnce, 0]);
+    expect(reply.preview).to.have.property("partial", true);
+    const short = orderOf(exchange.request("NO 0.400 x 5"), owner, exchange.nowMs);
+    const whole = exchange.operate({ kind: "preview", order: short });
+    expect(whole).to.have.property("preview").that.does.not.have.property("partial");
   });
 
   it("does the same in pieces of any size, for any book and any sweep", function () {

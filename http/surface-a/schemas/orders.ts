@@ -57,6 +57,7 @@ export const OrderPreview = z.strictObject({
   rests: z.int(),
   queueAhead: z.int(),
   reject: z.string().optional(),
+  partial: z.literal(true).optional(),
 });
 
 export const BatchCancel = z.strictObject({ orderIds: z.array(Uuid, "must be a list of order ids") });
