@@ -19,7 +19,8 @@ interface MarketRowProps {
 }
 
 export function MarketRow({ market, eventName, prices }: MarketRowProps) {
-  const { marketId, outcomes, description, status } = market;
+  const { marketId, outcomes, status } = market;
+  const name = marketName(market, eventName);
   const row = useRef<HTMLLIElement>(null);
   useEffect(
     () => (row.current === null ? undefined : prices.watch(row.current, marketId)),
@@ -38,8 +39,8 @@ export function MarketRow({ market, eventName, prices }: MarketRowProps) {
   return (
     <li ref={row} class="market-row">
       <div class="market-row-name">
-        <Link to={`/markets/${marketId}`} class="market-row-link" label={`${eventName}: ${description}`}>
-          {marketName(market, eventName)}
+        <Link to={`/markets/${marketId}`} class="market-row-link" label={`${eventName}: ${name}`}>
+          {name}
         </Link>
         {status !== "OPEN" && <span class="market-row-status"> {status.toLowerCase()}</span>}
       </div>

@@ -37,7 +37,7 @@ describe("markets page of the console", function () {
 
   it("moves prices and volume in place", async () => {
     const { page } = await served.visit("/");
-    const row = rowOf(page, "Knicks v Celtics: Total points");
+    const row = rowOf(page, "Knicks v Celtics: Total points 215.5");
     await row.getByText("$0.00").waitFor();
     const bob = await newQuoter(served.stack);
     const heights = () =>
