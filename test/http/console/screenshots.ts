@@ -115,6 +115,15 @@ async function signIn(page: Page, as: Shot["as"]): Promise<void> {
   await page.getByRole("button", { name: "Log out" }).waitFor();
 }
 
+/** Buys what the welcome offers, and follows it to its market. */
+async function buyFirst(page: Page): Promise<void> {
+  await page.goto("/");
+  const welcome = page.getByRole("region", { name: "Welcome" });
+  await welcome.getByRole("button", { name: /^Buy/ }).click();
+  await welcome.getByRole("link", { name: "See the market" }).click();
+  await page.waitForURL("**/markets/*");
+}
+
 async function take(page: Page, shot: Shot, state: string, looks: string): Promise<void> {
   const folder = path.join(TARGET, state);
   mkdirSync(folder, { recursive: true });
@@ -206,8 +215,10 @@ async function takeForReadme(browser: Browser, exchange: Exchange, shots: readon
       colorScheme,
     });
     const page = await context.newPage();
+    context.setDefaultTimeout(PATIENCE_MS);
     await signIn(page, shot.as);
-    await page.goto(shot.address);
+    if (shot.as === "trader") await buyFirst(page);
+    else await page.goto(shot.address);
     await sleep(2 * SETTLE_MS);
     await page.screenshot({ path: path.resolve(".github", `${name}.png`) });
     await context.close();
