@@ -26,22 +26,25 @@ export interface MarketLive {
   /** Steps that the page has seen, oldest first. */
   readonly lifecycle: ReadonlySignal<readonly Step[]>;
   readonly connection: ReadonlySignal<Connection>;
-  /** Resting orders in this market of the key in this browser. */
-  readonly orders: ReadonlySignal<readonly OpenOrderAnswer[]>;
-  /** Positions in this market of the key in this browser. */
-  readonly positions: ReadonlySignal<readonly PositionAnswer[]>;
+  /** Resting orders in this market of the key in this browser; `undefined` until the stream has sent them. */
+  readonly orders: ReadonlySignal<readonly OpenOrderAnswer[] | undefined>;
+  /** Positions in this market of the key in this browser; `undefined` until the stream has sent them. */
+  readonly positions: ReadonlySignal<readonly PositionAnswer[] | undefined>;
 }
 
 const MAX_TRADES = 100;
 const MAX_STEPS = 50;
+/** Shortest and longest pause in ms before a stream that has failed is opened again. */
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 30_000;
 
 class LiveMarket implements MarketLive {
   readonly books: Signal<readonly Ladder[] | undefined> = signal(undefined);
   readonly trades: Signal<readonly Trade[]> = signal([]);
   readonly lifecycle: Signal<readonly Step[]> = signal([]);
   readonly connection: Signal<Connection> = signal({ state: "polling", sinceMs: Date.now() });
-  readonly orders: Signal<readonly OpenOrderAnswer[]> = signal([]);
-  readonly positions: Signal<readonly PositionAnswer[]> = signal([]);
+  readonly orders: Signal<readonly OpenOrderAnswer[] | undefined> = signal(undefined);
+  readonly positions: Signal<readonly PositionAnswer[] | undefined> = signal(undefined);
   #book: BookState | undefined;
   #isBookNew = false;
   #newTrades: Trade[] = [];
@@ -49,6 +52,8 @@ class LiveMarket implements MarketLive {
   #freshMs = Date.now();
   #frame: number | undefined;
   #feed: Feed | undefined;
+  #pauseMs = FIRST_PAUSE_MS;
+  #retry: ReturnType<typeof setTimeout> | undefined;
   /** Number of the feed in use; a feed that was replaced reports nothing any more. */
   #turn = 0;
 
@@ -56,32 +61,51 @@ class LiveMarket implements MarketLive {
 
   /** Follows the stream with a key, or polls without one. The stream replaces the polling once it is up to date. */
   follow(keyId: string | undefined): void {
+    const turn = this.#poll();
+    this.#pauseMs = FIRST_PAUSE_MS;
+    if (keyId !== undefined) void this.#stream(keyId, turn);
+  }
+
+  /** Polls. The own orders and positions count as unknown until the stream sends them. */
+  #poll(): number {
     const turn = this.#replace();
+    this.orders.value = undefined;
+    this.positions.value = undefined;
+    this.#own = new Set();
+    this.#isBookNew = true;
     this.#feed = new PollingFeed(this.marketId, this.#events(turn, "polling"));
-    if (keyId === undefined) {
-      this.orders.value = [];
-      this.positions.value = [];
-      this.#own = new Set();
-    } else void this.#stream(keyId, turn);
+    return turn;
+  }
+
+  /** Polls until the stream is opened again, after a pause that grows. */
+  #streamLater(keyId: string): void {
+    const turn = this.#poll();
+    this.#retry = setTimeout(() => void this.#stream(keyId, turn), this.#pauseMs);
+    this.#pauseMs = Math.min(2 * this.#pauseMs, LONGEST_PAUSE_MS);
   }
 
   async #stream(keyId: string, turn: number): Promise<void> {
-    const { StreamFeed } = await import("./feeds/stream.js");
+    const loaded = await import("./feeds/stream.js").catch(() => undefined);
     if (turn !== this.#turn) return;
+    if (loaded === undefined) {
+      this.#streamLater(keyId);
+      return;
+    }
     const polling = this.#feed;
     const events = this.#events(turn, "live");
-    const stream: Feed = new StreamFeed(
+    const stream: Feed = new loaded.StreamFeed(
       this.marketId,
       keyId,
       {
         ...events,
         fresh: () => {
           polling?.close();
+          this.#pauseMs = FIRST_PAUSE_MS;
           events.fresh();
         },
       },
       () => {
-        if (turn === this.#turn) this.follow(undefined);
+        if (turn === this.#turn) this.#streamLater(keyId);
       },
     );
     this.#feed = {
@@ -98,6 +122,7 @@ class LiveMarket implements MarketLive {
   }
 
   #replace(): number {
+    clearTimeout(this.#retry);
     this.#feed?.close();
     this.#feed = undefined;
     return (this.#turn += 1);

@@ -17,10 +17,10 @@ interface Connection {
 
 export interface TicketLive {
   readonly connection: ReadonlySignal<Connection>;
-  /** Resting orders of the subaccount Web in this market; none without a Web key. */
-  readonly orders: ReadonlySignal<readonly OpenOrderAnswer[]>;
-  /** Positions of the subaccount Web in this market; none without a Web key. */
-  readonly positions: ReadonlySignal<readonly PositionAnswer[]>;
+  /** Resting orders of the subaccount Web in this market; `undefined` while they are not known. */
+  readonly orders: ReadonlySignal<readonly OpenOrderAnswer[] | undefined>;
+  /** Positions of the subaccount Web in this market; `undefined` while they are not known. */
+  readonly positions: ReadonlySignal<readonly PositionAnswer[] | undefined>;
 }
 
 /** Level of a ladder that fills the ticket. */

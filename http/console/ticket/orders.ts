@@ -83,10 +83,10 @@ export class OwnOrders {
   /** Last refusal of a cancel or a change. */
   readonly refusal = signal<OrderRefusal | undefined>(undefined);
 
-  /** All own orders, the newest of this page first. */
+  /** All own orders that are known, the newest of this page first. */
   readonly all = computed<readonly OwnOrder[]>(() => {
     const changing = this.#changing.value;
-    const resting = this.#live.orders.value.map((order): OwnOrder => ({
+    const resting = (this.#live.orders.value ?? []).map((order): OwnOrder => ({
       ...order,
       id: order.orderId,
       state: changing.get(order.orderId)?.state ?? "open",
@@ -100,7 +100,9 @@ export class OwnOrders {
     this.#live = live;
     // A resting order that the stream shows needs no read any more, and a change that it shows is complete.
     this.#stop = effect(() => {
-      const resting = new Map(live.orders.value.map((order) => [order.orderId, order]));
+      const { value: orders } = live.orders;
+      if (orders === undefined) return;
+      const resting = new Map(orders.map((order) => [order.orderId, order]));
       const sent = this.#sent.peek();
       const rest = sent.filter(({ orderId = "" }) => !resting.has(orderId));
       if (rest.length < sent.length) this.#sent.value = rest;

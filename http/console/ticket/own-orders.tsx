@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { Ticks } from "../../../actors/units.js";
 import { showQuantity } from "../data/money.js";
 import { Button } from "../parts/button.js";
+import { Skeleton } from "../parts/loaded.js";
 import { Notice } from "../parts/notice.js";
 import { Price, Quantity } from "../parts/values.js";
 import { readPrice, readQty } from "./draft.js";
@@ -24,6 +25,8 @@ const STATES: Readonly<Record<OwnOrder["state"], string>> = {
 interface ListProps {
   readonly market: MarketAnswer;
   readonly orders: OwnOrders;
+  /** False until the resting orders have been read. */
+  readonly known: boolean;
   readonly table: readonly Ticks[];
   readonly locked: boolean;
 }
@@ -45,7 +48,7 @@ function useCancelKey(orders: OwnOrders, locked: boolean): void {
   }, [orders, locked]);
 }
 
-export function OwnOrderList({ market, orders, table, locked }: ListProps) {
+export function OwnOrderList({ market, orders, known, table, locked }: ListProps) {
   useCancelKey(orders, locked);
   const all = orders.all.value;
   const ended = orders.ended.value;
@@ -68,7 +71,8 @@ export function OwnOrderList({ market, orders, table, locked }: ListProps) {
           orders.refusal.value = undefined;
         }}
       />
-      {all.length === 0 && <p class="ticket-quiet">No order of yours rests here.</p>}
+      {!known && <Skeleton rows={2} />}
+      {known && all.length === 0 && <p class="ticket-quiet">No order of yours rests here.</p>}
       {all.length > 0 && (
         <div class="table" role="region" aria-label="Your orders" tabIndex={0}>
           <table>

@@ -9,6 +9,7 @@ import { Link } from "../app/router.js";
 import { call } from "../data/api.js";
 import { useResource } from "../data/resource.js";
 import { session, signInAddress } from "../data/session.js";
+import { Skeleton } from "../parts/loaded.js";
 import { Notice } from "../parts/notice.js";
 import { webKey } from "../trading/web-key.js";
 import { WebKeyPanel } from "../trading/web-key-panel.js";
@@ -72,6 +73,8 @@ export function TicketPanel(props: PanelProps) {
   const isLost = live.connection.value.state === "lost";
   const trader = session.value?.role === "trader";
   const hasKey = webKey.value !== undefined;
+  const [open, positions] = [live.orders.value, live.positions.value];
+  const isKnown = open !== undefined && positions !== undefined;
   return (
     <div class={hasKey ? "ticket ticket-trading" : "ticket"}>
       <section class="ticket-order" aria-labelledby="ticket-title">
@@ -86,7 +89,7 @@ export function TicketPanel(props: PanelProps) {
           table={table}
           priceInput={priceInput}
           mayTrade={hasKey}
-          lockedBecause={lockOf(market, isLost)}
+          lockedBecause={lockOf(market, isLost, !hasKey || isKnown)}
         />
         {session.value === undefined && (
           <Link to={signInAddress()} class="button button-main">
@@ -100,8 +103,18 @@ export function TicketPanel(props: PanelProps) {
       </section>
       {hasKey && (
         <>
-          <OwnOrderList market={market} orders={orders} table={table} locked={isLost} />
-          <PositionPanel market={market} positions={live.positions.value} stage={ticket.stage.value} />
+          <OwnOrderList
+            market={market}
+            orders={orders}
+            known={open !== undefined}
+            table={table}
+            locked={isLost}
+          />
+          {positions === undefined ? (
+            <Skeleton rows={2} />
+          ) : (
+            <PositionPanel market={market} positions={positions} stage={ticket.stage.value} />
+          )}
         </>
       )}
     </div>
@@ -109,11 +122,11 @@ export function TicketPanel(props: PanelProps) {
 }
 
 /** Returns why the ticket takes no order now, in words. */
-function lockOf({ status }: MarketAnswer, isLost: boolean): string | undefined {
+function lockOf({ status }: MarketAnswer, isLost: boolean, isKnown: boolean): string | undefined {
   if (isLost) return "The connection is lost. The ticket is locked until it is back.";
   switch (status) {
     case "OPEN":
-      return undefined;
+      return isKnown ? undefined : "Your orders here are being read. The ticket opens when they are shown.";
     case "CLOSED":
       return "The market is closed and takes no orders.";
     case "SETTLED":

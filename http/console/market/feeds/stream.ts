@@ -19,8 +19,8 @@ export class StreamFeed implements Feed {
   readonly #marketId: string;
   readonly #events: FeedEvents;
 
-  /** `refused` is called when the service refuses the key, and the feed has ended. */
-  constructor(marketId: string, keyId: string, events: FeedEvents, refused: () => void) {
+  /** `failed` is called when the stream does not start, or the service refuses the key. It may be called twice. */
+  constructor(marketId: string, keyId: string, events: FeedEvents, failed: () => void) {
     this.#marketId = marketId;
     this.#events = events;
     const ticket = async (): Promise<string> =>
@@ -36,17 +36,17 @@ export class StreamFeed implements Feed {
       openOrders: wallet,
       positions: wallet,
       lost: () => events.lost(),
-      refused,
+      refused: failed,
       reconnected: () => void this.#caughtUp(),
     });
-    void this.#begin(refused);
+    void this.#begin(failed);
   }
 
   close(): void {
     this.#stream.close();
   }
 
-  async #begin(refused: () => void): Promise<void> {
+  async #begin(failed: () => void): Promise<void> {
     try {
       await this.#stream.connect();
       await this.#stream.subscribe({
@@ -55,8 +55,8 @@ export class StreamFeed implements Feed {
       });
       await this.#caughtUp();
     } catch {
-      // The reason is the loss of the key or of the session, which the page shows where they are used.
-      refused();
+      // The loss of the key or of the session is shown where they are used; anything else may pass.
+      failed();
     }
   }
 

@@ -1,10 +1,12 @@
 /// <reference lib="dom" />
 import { randomUUID } from "node:crypto";
+import { expect } from "chai";
 import type { Page, WebSocketRoute } from "playwright-core";
 import { expectSound, serveConsole } from "../../../support/console/browser.js";
 import { newQuoter, newWorld, type Quoter, type World } from "../../../support/console/quotes.js";
 import { signedIn } from "../../../support/console/signed-in.js";
 import { newTrader, type TestTrader } from "../../../support/traders.js";
+import { until } from "../../../support/until.js";
 import { callsOf } from "../../calls.js";
 
 describe("market page of a trader", function () {
@@ -55,6 +57,23 @@ describe("market page of a trader", function () {
     await page.getByRole("textbox", { name: "Contracts" }).press("Enter");
     await line(page, "Buy Knicks at 0.620 310 bid yours 10 #2").waitFor();
     await expectSound(opened);
+
+    // A stream that is refused at its start is tried again, and the wallet counts as unknown until then.
+    let refusals = 0;
+    await page.route("**/v3/ws/tickets", async (route) => {
+      refusals += 1;
+      await route.fulfill({ status: 403, json: { code: "FORBIDDEN", message: "Not now." } });
+    });
+    sockets.splice(0);
+    await page.reload();
+    await page.getByText("Your orders here are being read.").waitFor();
+    await until(() => refusals > 1);
+    expect(await page.getByText("No order of yours rests here.").count()).to.equal(0);
+    expect(await page.getByText("You hold nothing here.").count()).to.equal(0);
+    await page.unroute("**/v3/ws/tickets");
+    await page.getByText("· live").waitFor();
+    await line(page, "Buy Knicks at 0.620 310 bid yours 10 #2").waitFor();
+    await page.getByText("Your orders here are being read.").waitFor({ state: "detached" });
 
     // A lost connection is said, and heals with what was missed.
     await ann.quote(world.knicks.winner, [[["0.600", 70]], []]);

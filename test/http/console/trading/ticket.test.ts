@@ -49,7 +49,9 @@ describe("order ticket of the console", function () {
   const contracts = () => ticket().getByLabel("Contracts", { exact: true });
   const rows = () => opened.page.getByRole("region", { name: "Your orders" }).locator("tbody tr");
 
+  /** Fills the ticket once it takes orders. */
   async function fill(atPrice: string, qty: string): Promise<void> {
+    await ticket().locator("button[type=submit][aria-disabled=false]").waitFor();
     await price().fill(atPrice);
     await contracts().fill(qty);
   }
