@@ -1,6 +1,7 @@
 /** Form of the ticket. Enter previews, Enter again places, Escape clears. */
 
 import type { RefObject } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 import { TIMES_IN_FORCE, type TimeInForce } from "../../../actors/market/time-in-force.js";
 import { formatPrice, MAX_CONTRACTS, type Ticks } from "../../../actors/units.js";
 import { showQuantity } from "../data/money.js";
@@ -71,15 +72,30 @@ function stepQty(typed: string, by: number): string {
   return String(Math.min(MAX_CONTRACTS, Math.max(1, qty + by)));
 }
 
+/** Returns what remembers the focused field. The focus comes back to it once fields that were off are on again. */
+function useKeptFocus(isOff: boolean): () => void {
+  const focused = useRef<HTMLElement | undefined>(undefined);
+  useEffect(() => {
+    if (isOff) return;
+    if (document.activeElement === document.body) focused.current?.focus();
+    focused.current = undefined;
+  }, [isOff]);
+  return () => {
+    if (document.activeElement instanceof HTMLElement) focused.current = document.activeElement;
+  };
+}
+
 export function TicketForm({ market, ticket, table, priceInput, lockedBecause, mayTrade }: FormProps) {
   const draft = ticket.draft.value;
   const stage = ticket.stage.value;
   const errors = ticket.errors.value;
   const outcomes = market.outcomes.map(({ outcomeId, name }) => [outcomeId, name] as const);
   const outcome = outcomes.find(([outcomeId]) => outcomeId === draft.outcomeId)?.[1] ?? "";
+  const isPlacing = stage.kind === "placing";
+  const keepFocus = useKeptFocus(isPlacing);
   const preview = stage.kind === "previewed" || stage.kind === "placing" ? stage : undefined;
-  const isSecond =
-    stage.kind === "placing" || (stage.kind === "previewed" && preview?.preview.reject === undefined);
+  const isSecond = preview !== undefined && (isPlacing || preview.preview.reject === undefined);
+  const isUnread = isSecond && stage.kind === "previewed" && !stage.isArmed;
   const qty = preview === undefined ? draft.qty : showQuantity(preview.order.qty);
   const terms = draft.price === "" || draft.qty === "" ? "" : ` ${qty} ${outcome} at ${draft.price}`;
   const changePrice = (by: number): void => ticket.change({ price: stepped(table, draft.price, by) });
@@ -93,78 +109,89 @@ export function TicketForm({ market, ticket, table, priceInput, lockedBecause, m
       noValidate
       onSubmit={(event) => {
         event.preventDefault();
+        keepFocus();
         if (mayTrade && lockedBecause === undefined) void ticket.enter(table);
       }}
+      onClick={(event) => {
+        // The second click of a double click is meant for what the first one saw.
+        const { target, detail } = event;
+        if (detail > 1 && target instanceof Element && target.closest("[type=submit]") !== null)
+          event.preventDefault();
+      }}
       onKeyDown={(event) => {
+        // A held key repeats Enter, and would place what it has just previewed.
+        if (event.key === "Enter" && event.repeat) event.preventDefault();
         if (event.key !== "Escape") return;
         event.preventDefault();
         ticket.clear();
       }}
     >
-      {outcomes.length <= SIDE_BY_SIDE ? (
-        <Segments
-          legend="Buy"
-          name="ticket-outcome"
-          value={draft.outcomeId}
-          choices={outcomes}
-          kindOf={side}
-          onChange={(outcomeId) => ticket.change({ outcomeId })}
-        />
-      ) : (
-        <Choice
-          label="Buy"
-          value={draft.outcomeId}
-          choices={outcomes}
-          onChange={(outcomeId) => ticket.change({ outcomeId })}
-        />
-      )}
-      <Stepper
-        label="Price"
-        step="tick"
-        inputMode="decimal"
-        inputRef={priceInput}
-        value={draft.price}
-        error={errors.price}
-        hint={otherForms(draft.price) ?? "dollars for a payout of $1"}
-        onInput={(price) => ticket.change({ price })}
-        onStep={changePrice}
-      />
-      <Stepper
-        label="Contracts"
-        step="contract"
-        inputMode="numeric"
-        value={draft.qty}
-        error={errors.qty}
-        hint="each pays $0.01 if it wins"
-        onInput={(typed) => ticket.change({ qty: typed })}
-        onStep={(by) => ticket.change({ qty: stepQty(draft.qty, by) })}
-      />
-      <Segments
-        legend="Time in force"
-        name="ticket-tif"
-        value={draft.tif}
-        choices={TIMES_IN_FORCE.map((tif) => [tif, TIF_NAMES[tif]] as const)}
-        onChange={(tif) => ticket.change({ tif })}
-      />
-      <p class="ticket-meaning">{TIF_MEANINGS[draft.tif]}</p>
-      {(draft.tif === "GTT" || draft.tif === "PO") && (
-        <TextField
-          label={draft.tif === "GTT" ? "Minutes" : "Minutes (optional)"}
+      <fieldset class="ticket-fields" disabled={isPlacing}>
+        {outcomes.length <= SIDE_BY_SIDE ? (
+          <Segments
+            legend="Buy"
+            name="ticket-outcome"
+            value={draft.outcomeId}
+            choices={outcomes}
+            kindOf={side}
+            onChange={(outcomeId) => ticket.change({ outcomeId })}
+          />
+        ) : (
+          <Choice
+            label="Buy"
+            value={draft.outcomeId}
+            choices={outcomes}
+            onChange={(outcomeId) => ticket.change({ outcomeId })}
+          />
+        )}
+        <Stepper
+          label="Price"
+          step="tick"
           inputMode="decimal"
-          value={draft.minutes}
-          error={errors.minutes}
-          onInput={(minutes) => ticket.change({ minutes })}
+          inputRef={priceInput}
+          value={draft.price}
+          error={errors.price}
+          hint={otherForms(draft.price) ?? "dollars for a payout of $1"}
+          onInput={(price) => ticket.change({ price })}
+          onStep={changePrice}
         />
-      )}
-      <details class="ticket-more">
-        <summary>If it meets an order of your own</summary>
-        <Choice
-          label="Then"
-          value={draft.selfTrade}
-          choices={SELF_TRADE}
-          onChange={(selfTrade) => ticket.change({ selfTrade })}
+        <Stepper
+          label="Contracts"
+          step="contract"
+          inputMode="numeric"
+          value={draft.qty}
+          error={errors.qty}
+          hint="each pays $0.01 if it wins"
+          onInput={(typed) => ticket.change({ qty: typed })}
+          onStep={(by) => ticket.change({ qty: stepQty(draft.qty, by) })}
         />
-      </details>
+        <Segments
+          legend="Time in force"
+          name="ticket-tif"
+          value={draft.tif}
+          choices={TIMES_IN_FORCE.map((tif) => [tif, TIF_NAMES[tif]] as const)}
+          onChange={(tif) => ticket.change({ tif })}
+        />
+        <p class="ticket-meaning">{TIF_MEANINGS[draft.tif]}</p>
+        {(draft.tif === "GTT" || draft.tif === "PO") && (
+          <TextField
+            label={draft.tif === "GTT" ? "Minutes" : "Minutes (optional)"}
+            inputMode="decimal"
+            value={draft.minutes}
+            error={errors.minutes}
+            onInput={(minutes) => ticket.change({ minutes })}
+          />
+        )}
+        <details class="ticket-more">
+          <summary>If it meets an order of your own</summary>
+          <Choice
+            label="Then"
+            value={draft.selfTrade}
+            choices={SELF_TRADE}
+            onChange={(selfTrade) => ticket.change({ selfTrade })}
+          />
+        </details>
+      </fieldset>
       <BillLines
         outcome={outcome}
         atMost={preview === undefined}
@@ -183,7 +210,7 @@ export function TicketForm({ market, ticket, table, priceInput, lockedBecause, m
         <Button
           submits
           kind="main"
-          busy={stage.kind === "previewing" || stage.kind === "placing"}
+          busy={stage.kind === "previewing" || isPlacing || isUnread}
           reason={lockedBecause}
         >
           {isSecond ? `Place: buy${terms}` : `Preview${terms === "" ? "" : `: buy${terms}`}`}

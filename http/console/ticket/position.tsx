@@ -25,12 +25,12 @@ function heldOf(positions: readonly PositionAnswer[]): readonly Held[] {
     .map(({ outcomeId, qty, cost }) => ({ outcomeId, qty: contracts(qty), cost: moneyOf(cost) }));
 }
 
-/** Returns what a previewed order adds to the holdings, with its fee as a part of the cost. */
+/** Returns what a previewed order adds to the holdings. The cost of a holding has no fees, and neither has this one. */
 function addedBy(stage: Stage): readonly Held[] {
   if (stage.kind !== "previewed" && stage.kind !== "placing") return [];
   const { order, preview } = stage;
   const qty = contracts(preview.filled + preview.rests);
-  return [{ outcomeId: order.outcomeId, qty, cost: preview.bill.loses }];
+  return [{ outcomeId: order.outcomeId, qty, cost: preview.bill.pays }];
 }
 
 export function PositionPanel({ market, positions, stage }: PositionProps) {
@@ -93,7 +93,10 @@ export function PositionPanel({ market, positions, stage }: PositionProps) {
           </tbody>
         </table>
       </div>
-      <p class="ticket-quiet">{VOIDS[market.voids]} Fees and closed contracts are in the balance already.</p>
+      <p class="ticket-quiet">
+        {VOIDS[market.voids]} Profits are before fees. Fees paid and closed contracts are in the balance
+        already.
+      </p>
     </section>
   );
 }

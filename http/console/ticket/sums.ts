@@ -31,7 +31,7 @@ export interface Bill {
   readonly loses: Millicents;
 }
 
-/** Contracts held of one outcome, and their cost with fees. */
+/** Contracts held of one outcome, and their cost without fees. */
 export interface Held {
   readonly outcomeId: string;
   readonly qty: Contracts;

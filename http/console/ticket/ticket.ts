@@ -15,10 +15,18 @@ import { previewed, type PreviewedOrder } from "./sums.js";
 export type Stage =
   | { readonly kind: "editing" }
   | { readonly kind: "previewing" }
-  | { readonly kind: "previewed"; readonly order: DraftOrder; readonly preview: PreviewedOrder }
+  /** `isArmed` is false until the preview has stood long enough to be read. */
+  | {
+      readonly kind: "previewed";
+      readonly order: DraftOrder;
+      readonly preview: PreviewedOrder;
+      readonly isArmed: boolean;
+    }
   | { readonly kind: "placing"; readonly order: DraftOrder; readonly preview: PreviewedOrder };
 
 const EDITING: Stage = { kind: "editing" };
+/** Time in ms for which a preview stands before its order can be placed: a double click places nothing that was not read. */
+const READ_MS = 400;
 
 /** Last draft of each market, so that a sign-in or a look at another page loses nothing that was typed. */
 const drafts = new Map<string, Draft>();
@@ -73,8 +81,9 @@ export class Ticket {
   async enter(table: readonly Ticks[]): Promise<void> {
     const stage = this.stage.peek();
     if (stage.kind === "previewing" || stage.kind === "placing") return;
-    if (stage.kind === "previewed" && stage.preview.reject === undefined) await this.#place(stage);
-    else await this.#preview(table);
+    if (stage.kind === "previewed" && stage.preview.reject === undefined) {
+      if (stage.isArmed) await this.#place(stage);
+    } else await this.#preview(table);
   }
 
   async #preview(table: readonly Ticks[]): Promise<void> {
@@ -91,9 +100,17 @@ export class Ticket {
     try {
       const path = "/v3/orders/preview";
       const answer = await signedCall<z.infer<typeof OrderPreview>>("POST", path, { body: bodyOf(order) });
-      if (isCurrent()) {
-        this.stage.value = { kind: "previewed", order, preview: previewed(order.price, answer) };
-      }
+      if (!isCurrent()) return;
+      const shown: Stage = {
+        kind: "previewed",
+        order,
+        preview: previewed(order.price, answer),
+        isArmed: false,
+      };
+      this.stage.value = shown;
+      setTimeout(() => {
+        if (this.stage.peek() === shown) this.stage.value = { ...shown, isArmed: true };
+      }, READ_MS);
     } catch (error) {
       if (!isCurrent()) return;
       this.stage.value = EDITING;
@@ -118,7 +135,7 @@ export class Ticket {
       if (isUnknown(refusal)) {
         this.#orders.unanswered(clientId);
         // Enter sends the same order with the same id again.
-        this.stage.value = { kind: "previewed", order, preview };
+        this.stage.value = { kind: "previewed", order, preview, isArmed: true };
       } else {
         this.#orders.refused(clientId);
         this.stage.value = EDITING;

@@ -47,6 +47,7 @@ describe("order ticket of the console", function () {
   const ticket = () => opened.page.getByRole("form", { name: "Order ticket" });
   const price = () => ticket().getByLabel("Price", { exact: true });
   const contracts = () => ticket().getByLabel("Contracts", { exact: true });
+  const placing = () => ticket().getByRole("button", { name: /^Place: buy/ });
   const rows = () => opened.page.getByRole("region", { name: "Your orders" }).locator("tbody tr");
 
   /** Fills the ticket once it takes orders. */
@@ -59,9 +60,7 @@ describe("order ticket of the console", function () {
   /** Previews the ticket with Enter. */
   async function preview(): Promise<void> {
     await contracts().press("Enter");
-    await ticket()
-      .getByRole("button", { name: /^Place: buy/ })
-      .waitFor();
+    await placing().and(opened.page.locator("[aria-disabled=false]")).waitFor();
   }
 
   async function openOrders(marketId: string): Promise<readonly OrderAnswer[]> {
@@ -143,6 +142,41 @@ describe("order ticket of the console", function () {
     await opened.page.goBack();
     await contracts().waitFor();
     expect([await price().inputValue(), await contracts().inputValue()]).to.deep.equal(["0.051", "1.5"]);
+  });
+
+  it("places nothing that nobody has read: by a double click on Preview, or a held Enter", async () => {
+    const { page } = opened;
+    const { marketId } = await openMarket();
+    await fill("0.200", "10");
+    const placed: string[] = [];
+    page.on("request", (request) => {
+      if (request.method() === "POST" && request.url().endsWith("/v3/orders")) placed.push(request.url());
+    });
+    const button = ticket().getByRole("button", { name: /^Preview: buy/ });
+    // The second click comes when the preview stands, and once more when it could be placed.
+    await button.hover();
+    for (const clickCount of [1, 2, 3]) {
+      await page.mouse.down({ clickCount });
+      await page.mouse.up({ clickCount });
+      if (clickCount === 1) await placing().waitFor();
+      await page.waitForTimeout(clickCount * 200);
+    }
+    expect(placed).to.deep.equal([]);
+    await contracts().press("Escape");
+    await contracts().focus();
+    await page.keyboard.down("Enter");
+    await placing().and(page.locator("[aria-disabled=false]")).waitFor();
+    for (let repeat = 0; repeat < 3; repeat++) await page.keyboard.down("Enter");
+    await page.keyboard.up("Enter");
+    // A second press that comes before the preview can have been read.
+    await contracts().press("Escape");
+    await contracts().press("Enter");
+    await placing().waitFor();
+    await contracts().press("Enter");
+    await page.waitForTimeout(300);
+    expect(placed).to.deep.equal([]);
+    expect(await openOrders(marketId)).to.have.length(0);
+    await contracts().press("Escape");
   });
 
   it("places one order for a double click and for a lost answer", async () => {
