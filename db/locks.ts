@@ -11,3 +11,6 @@ export const PROJECTOR_LOCK = 7_106_002;
 
 /** Number of groups of actors that projectors share. The lock of a group is the pair of `PROJECTOR_LOCK` and its number. */
 export const PROJECTOR_GROUPS = 16;
+
+/** Lock of the build of the index for searches, so that one process builds it at a time. */
+export const SEARCH_INDEX_LOCK = 7_106_003;

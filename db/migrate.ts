@@ -8,7 +8,6 @@ import pg from "pg";
 import { type Say, waitBriefly, withLocks } from "./brief-locks.js";
 import { firstContact } from "./database.js";
 import { MIGRATION_LOCK } from "./locks.js";
-import { indexAddresses } from "./search-index.js";
 import { prepareMonths } from "./partitions/prepare.js";
 import { createMonths, presentOf } from "./partitions/keep-months.js";
 
@@ -39,7 +38,6 @@ export async function migrate(databaseUrl: string, say: Say = () => undefined): 
     const migrationsFolder = path.join(import.meta.dirname, "migrations");
     await withLocks(client, () => applyMigrations(drizzle({ client }), { migrationsFolder }), say);
     await createMonths(client, await presentOf(client), say);
-    await indexAddresses(client, say);
   } finally {
     await client.end();
   }

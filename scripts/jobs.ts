@@ -7,6 +7,7 @@ import type { Formats } from "../actors/format.js";
 import { RESTRICTIONS_FORMAT } from "../actors/ledger/types.js";
 import { connect, disconnect, type Database } from "../db/database.js";
 import { migrate } from "../db/migrate.js";
+import { indexAddresses } from "../db/search-index.js";
 import { countStrays } from "../db/partitions/strays.js";
 import { keepMonths } from "../db/partitions/keep-months.js";
 import {
@@ -197,9 +198,11 @@ async function start({
       name: processName,
       process: formats.name,
     });
+    const indexBuild = indexAddresses(databaseUrl, (line) => logger.warn(line));
     return {
       async stop() {
         reporter.stop();
+        await indexBuild.stop();
         await expired.stop();
         services.close();
         await jobs.stop();
