@@ -84,7 +84,7 @@ export type Repeat =
 /** Retry options of a request. */
 export interface SendOptions {
   readonly repeat: Repeat;
-  /** Time to keep retrying after lost connections, 503 and 429, in ms. */
+  /** Time to keep retrying after lost connections, failures and 429, in ms. */
   readonly patienceMs: number;
 }
 
@@ -119,9 +119,12 @@ export function retryAfterMs({ headers }: Pick<RawAnswer, "headers">): number | 
   return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1_000 : undefined;
 }
 
-/** Returns true for answers that a retry may change: 503, 429 and `REQUEST_IN_PROGRESS`. */
+/** Statuses that say nothing of the request: it may have taken effect before the failure of a server or the edge. */
+const FAILURES: ReadonlySet<number> = new Set([500, 502, 503, 504]);
+
+/** Returns true for answers that a retry may change: failures, 429 and `REQUEST_IN_PROGRESS`. */
 function isTransient(answer: RawAnswer): boolean {
-  if (answer.status === 503 || answer.status === 429) return true;
+  if (FAILURES.has(answer.status) || answer.status === 429) return true;
   if (answer.status !== 409) return false;
   const body = ErrorBody.safeParse(parseBody(answer.body));
   return body.success && body.data.code === "REQUEST_IN_PROGRESS";
@@ -153,8 +156,9 @@ export abstract class Connection {
   abstract close(): void;
 
   /**
-   * Sends a request and retries after a lost connection, 503, 429 and `REQUEST_IN_PROGRESS`, honoring `Retry-After`.
-   * Returns the first other answer, or the last 429. Throws `UnknownOutcome` when the retry time ends before that.
+   * Sends a request and retries after a lost connection, 500, 502, 503, 504, 429 and `REQUEST_IN_PROGRESS`, honoring
+   * `Retry-After`. Returns the first other answer, or the last 429 when no attempt can have taken effect. Throws
+   * `UnknownOutcome` when the retry time ends before that.
    */
   async send(prepare: Prepare, options: SendOptions): Promise<RawAnswer> {
     const began = Date.now();
@@ -162,6 +166,7 @@ export abstract class Connection {
     let request = await prepare();
     let preparedAt = began;
     let pauseMs = FIRST_PAUSE_MS;
+    let mayHaveTakenEffect = false;
     for (;;) {
       let answer: RawAnswer | undefined;
       let problem: string;
@@ -177,13 +182,12 @@ export abstract class Connection {
       const wait = (answer && retryAfterMs(answer)) ?? pauseMs;
       pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
       const next = Date.now() + wait;
-      // A throttled request, or one that reached no server, had no effect, so signing it again cannot double it.
-      const hadNoEffect = !reached || answer?.status === 429;
-      const maySignAgain = options.repeat === "anew" || hadNoEffect;
-      const exhausted =
-        options.repeat === "never" ? !hadNoEffect : !maySignAgain && next > preparedAt + SAME_BYTES_MS;
+      // A throttled request, or one that reached no server, has no effect. An earlier attempt may have had one.
+      if (reached && answer?.status !== 429) mayHaveTakenEffect = true;
+      const maySignAgain = options.repeat === "anew" || !mayHaveTakenEffect;
+      const exhausted = !maySignAgain && (options.repeat === "never" || next > preparedAt + SAME_BYTES_MS);
       if (next > until || exhausted) {
-        if (answer?.status === 429) return answer;
+        if (answer?.status === 429 && !mayHaveTakenEffect) return answer;
         throw new UnknownOutcome(`${request.method} ${request.target} got no final answer: ${problem}`);
       }
       await pause(wait);

@@ -127,6 +127,42 @@ describe("client: retries", () => {
     expect(received).to.have.length(1);
   });
 
+  it("never sign again once an earlier attempt may have taken effect, even after a 429", async () => {
+    respond = (_, response, attempt) => {
+      if (attempt === 1) response.destroy();
+      else if (attempt === 2) answer(response, 429, { code: "RATE_LIMIT_EXCEEDED", message: "" });
+      else answer(response, 201, { orderId: "o" });
+    };
+    expect(await client.placeOrder(ORDER)).to.deep.equal({ orderId: "o" });
+    expect(received).to.have.length(3);
+    expect(new Set(received.map(({ signature }) => signature)).size).to.equal(1);
+  });
+
+  it("sign again after a 429, and end with it, while no attempt can have taken effect", async () => {
+    respond = (_, response) => answer(response, 429, { code: "RATE_LIMIT_EXCEEDED", message: "" });
+    const problem = await client.placeOrder(ORDER).catch((error: unknown) => error);
+    expect(problem).to.be.instanceOf(ApiError).and.include({ status: 429 });
+    expect(new Set(received.map(({ signature }) => signature)).size).to.equal(received.length);
+    expect(received.length).to.be.above(1);
+  });
+
+  for (const status of [500, 502, 504]) {
+    it(`take ${status} for a lost answer, because the request may have taken effect`, async () => {
+      respond = (_, response, attempt) => {
+        if (attempt === 1) answer(response, status, { code: "INTERNAL", message: "" });
+        else answer(response, 201, { orderId: "o" });
+      };
+      expect(await client.placeOrder(ORDER)).to.deep.equal({ orderId: "o" });
+      expect(new Set(received.map(({ signature }) => signature)).size).to.equal(1);
+      respond = (_, response) => answer(response, status, { code: "INTERNAL", message: "" });
+      const request = { method: "POST", target: "/x", headers: {}, body: Buffer.from("{}") };
+      const options = { repeat: "never", patienceMs: 1_000 } as const;
+      const problem = await connection.send(() => request, options).catch((error: unknown) => error);
+      expect(problem).to.be.instanceOf(UnknownOutcome);
+      expect(received).to.have.length(3);
+    });
+  }
+
   it("return accepted and refused orders of a batch", async () => {
     const rejected = [{ index: 1, outcomeId: KEY_ID, reason: "no" }];
     respond = (_, response) =>
