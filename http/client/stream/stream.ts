@@ -53,12 +53,18 @@ const PRIVATE = "PRIVATE";
 const RETRY_MS = 250;
 const PATIENCE_MS = 60_000;
 
-/** Refusals that a retry may change. Nothing was placed, or the `clientId`s make a repeat safe. */
+/** Answer that leaves open whether the request took effect, as a lost connection does. */
+const UNAVAILABLE = "UNAVAILABLE";
+/** Errors that a retry may change. All but `UNAVAILABLE` had no effect. */
 const TRANSIENT_CODES: ReadonlySet<string> = new Set([
   "RATE_LIMIT_EXCEEDED",
-  "UNAVAILABLE",
+  UNAVAILABLE,
   "REQUEST_IN_PROGRESS",
 ]);
+
+function isTransient(error: unknown): error is StreamError {
+  return error instanceof StreamError && TRANSIENT_CODES.has(error.code);
+}
 
 /** A connection to the stream with one key. It reconnects and resumes by itself until `close`. */
 export class StreamClient {
@@ -161,8 +167,8 @@ export class StreamClient {
 
   /**
    * Places up to 256 orders (contract section 6.13). Returns refused orders in `rejected`; with `atomic` any refusal
-   * throws `StreamError` and nothing is placed. After a lost connection the orders are sent again when all of them have a
-   * `clientId`; otherwise throws `UnknownOutcome`.
+   * throws `StreamError` and nothing is placed. After a lost connection and after `UNAVAILABLE` the orders are sent
+   * again when all of them have a `clientId`; otherwise throws `UnknownOutcome`.
    */
   async place(orders: readonly PlaceOrder[], atomic = false): Promise<BatchPlaced> {
     const repeatable = orders.every((order) => order.clientId !== undefined);
@@ -195,16 +201,19 @@ export class StreamClient {
     this.#cancelOnDisconnect = on;
   }
 
-  /** Repeats a request until its answer is final, at most 60 s. */
+  /**
+   * Repeats a request until its answer is final, at most 60 s. Throws `UnknownOutcome` for one that is not repeatable once
+   * it may have taken effect.
+   */
   async #retry<T>(send: () => Promise<T>, repeatable = true): Promise<T> {
     const until = Date.now() + PATIENCE_MS;
     for (;;) {
       try {
         return await send();
       } catch (error) {
-        const lost = error instanceof ConnectionLost;
-        if (!lost && !(error instanceof StreamError && TRANSIENT_CODES.has(error.code))) throw error;
-        if (lost && !repeatable) throw new UnknownOutcome(error.message);
+        if (!(error instanceof ConnectionLost) && !isTransient(error)) throw error;
+        const mayHaveTakenEffect = error instanceof ConnectionLost || error.code === UNAVAILABLE;
+        if (mayHaveTakenEffect && !repeatable) throw new UnknownOutcome(error.message);
         if (this.#socket.hasEnded || Date.now() > until) throw error;
         await pause(RETRY_MS);
       }
@@ -245,7 +254,7 @@ export class StreamClient {
         await send();
         return;
       } catch (error) {
-        if (!(error instanceof StreamError) || !TRANSIENT_CODES.has(error.code)) throw error;
+        if (!isTransient(error)) throw error;
         await pause(RETRY_MS);
       }
     }

@@ -311,6 +311,20 @@ describe("client: the stream", () => {
     expect(problem).to.have.property("name", "UnknownOutcome");
   });
 
+  it("places again after UNAVAILABLE only when the orders have ids, because the first may be placed", async () => {
+    await client.connect();
+    const order = { outcomeId: A, price: "0.400", qty: 1, tif: "GTC" } as const;
+    answer = ({ nonce }) => {
+      if (nonce % 2 === 1) send({ nonce, code: "UNAVAILABLE", message: "no answer in time" });
+      else send({ nonce, placed: [{ orderId: "o" }] });
+    };
+    const placed = await client.place([{ ...order, clientId: "c" }]);
+    expect(placed.accepted.map(({ orderId }) => orderId)).to.deep.equal(["o"]);
+    const problem = await client.place([order]).catch((error: unknown) => error);
+    expect(problem).to.have.property("name", "UnknownOutcome");
+    expect(requests).to.have.length(3);
+  });
+
   it("fails open and later requests at once when it is closed", async () => {
     answer = () => undefined;
     await client.connect();
