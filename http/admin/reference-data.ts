@@ -2,7 +2,6 @@
  * Reference data that operators maintain: the tick table, leagues and market types (contract sections 1.4 and 8.12).
  */
 
-import { isDeepStrictEqual } from "node:util";
 import { hasRoomFor, highestLowest } from "../../actors/market/tick-room.js";
 import { CONTRACT_TICKS, formatPrice, type Ticks as Price } from "../../actors/units.js";
 import type { Database, Queries } from "../../db/database.js";
@@ -86,16 +85,12 @@ export function referenceDataRoutes({ db, exchange, changes }: ReferenceDataPart
   });
 
   /**
-   * Returns the markets that are not settled and have another table. They need the one in force to price overshooting
-   * matches and prints.
+   * Sends the table to every market that is not settled. Markets need it to price overshooting matches and prints. The
+   * tables may be behind an earlier publication, so no market is left out because it seems to have the table.
    */
-  const marketsWithout = async (queries: Queries, prices: readonly Price[]): Promise<string[]> => {
-    const open = await allMarkets(queries, { statuses: ["OPEN", "CLOSED"] });
-    return open.flatMap(({ marketId, ticks }) => (isDeepStrictEqual(ticks, prices) ? [] : [marketId]));
-  };
-
   const sendToMarkets = async (prices: readonly Price[]): Promise<void> => {
-    const waiting = await marketsWithout(db, prices);
+    const open = await allMarkets(db, { statuses: ["OPEN", "CLOSED"] });
+    const waiting = open.map(({ marketId }) => marketId);
     const sendNext = async (): Promise<void> => {
       for (let marketId = waiting.pop(); marketId !== undefined; marketId = waiting.pop()) {
         await exchange.market(marketId, { kind: "configure", ticks: prices });
@@ -112,7 +107,6 @@ export function referenceDataRoutes({ db, exchange, changes }: ReferenceDataPart
       summary: "Replace the tick table",
       description:
         "Publishes the valid prices: they rise strictly, each has its complement to 1, and the lowest multiplied by the number of outcomes of any market that is not settled is at most 1. Orders that rest at another price keep resting.",
-      refuses: ["NO_CHANGE"],
       exampleBody: { prices: ["0.250", "0.500", "0.750"] },
     },
     run: async ({ body, caller, incoming }) => {
@@ -121,8 +115,6 @@ export function referenceDataRoutes({ db, exchange, changes }: ReferenceDataPart
       await db.transaction(async (tx) => {
         await requireRoomForMarkets(tx, body.prices);
         const before = { prices: (await currentTicks(tx)).prices.map(formatPrice) };
-        // The same table goes out again while a market lacks it, because an earlier publication was cut off.
-        if ((await marketsWithout(tx, body.prices)).length === 0) requireChange(before, shown);
         const record = { action: "ticks.publish", subject: "ticks", before, after: shown };
         await recordAudit(tx, auditedAction({ caller, incoming }, record));
         const table = { prices: body.prices, publishedBy: caller.accountId, nowTs: incoming.receivedMs };
