@@ -1,10 +1,11 @@
 /** Position in a market, and its profit at each result. */
 
 import { contracts, formatMoney } from "../../../actors/units.js";
+import { moneyOf } from "../data/money.js";
 import { Money, Quantity } from "../parts/values.js";
 import type { MarketAnswer, PositionAnswer } from "./live.js";
 import type { Stage } from "./ticket.js";
-import { averagePrice, moneyOf, profits, type Held } from "./sums.js";
+import { averagePrice, profits, type Held } from "./sums.js";
 
 interface PositionProps {
   readonly market: MarketAnswer;

@@ -11,7 +11,6 @@ import {
   fullValue,
   type Contracts,
   type Millicents,
-  parseMoney,
   parsePrice,
   subtract,
   type Ticks,
@@ -19,6 +18,7 @@ import {
 } from "../../../actors/units.js";
 import type { Fee } from "../../surface-a/schemas/catalog.js";
 import type { OrderPreview } from "../../surface-a/schemas/orders.js";
+import { moneyOf } from "../data/money.js";
 
 /** Effect of an order on the money of its wallet. */
 export interface Bill {
@@ -80,13 +80,6 @@ export interface PreviewedOrder {
   readonly reserve: Millicents;
   /** Code by which the order would be refused or rejected now. */
   readonly reject?: string | undefined;
-}
-
-/** Returns money of the wire in millicents. Throws when the text is not money. */
-export function moneyOf(text: string): Millicents {
-  const amount = parseMoney(text);
-  if (amount === undefined) throw new Error(`${text} is not an amount of money`);
-  return amount;
 }
 
 /** Returns a price of the wire in ticks. Throws when the text is not a price. */

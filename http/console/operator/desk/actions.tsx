@@ -8,6 +8,7 @@ import { Choice } from "../../parts/field.js";
 import { Notice } from "../../parts/notice.js";
 import { Consequence } from "../consequence.js";
 import { whyNot } from "../permission.js";
+import { plural } from "../words.js";
 import type { OrderAnswer, TraderAnswer } from "./answers.js";
 import { NewTransaction } from "./new-transaction.js";
 import { kycWord, stateWord } from "./words.js";
@@ -86,8 +87,8 @@ function State({ trader, onDone, onClose }: DialogProps) {
       ) : (
         <>
           <p>
-            {open.value === undefined ? "All open orders" : `${open.value} open orders`} of the trader are
-            canceled, and new ones are refused.
+            {open.value === undefined ? "All open orders" : plural(open.value, "open order")} of the trader{" "}
+            {open.value === 1 ? "is" : "are"} canceled, and new ones are refused.
           </p>
           <Notice refusal={open.refusal} />
         </>

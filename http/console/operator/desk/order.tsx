@@ -5,12 +5,12 @@ import type { PageProps } from "../../app/pages.js";
 import { Link } from "../../app/router.js";
 import { call } from "../../data/api.js";
 import { showQuantity } from "../../data/money.js";
-import { asRefusal } from "../../data/refusal.js";
 import { useResource } from "../../data/resource.js";
 import { Empty, Loaded } from "../../parts/loaded.js";
 import { Table } from "../../parts/table.js";
 import { Price, Time } from "../../parts/values.js";
 import { Frame } from "../frame.js";
+import { settlementOf } from "../settlement.js";
 import type { FillAnswer, FoundOrder, OrderMarket, SettlementAnswer } from "./answers.js";
 import { FILL_COLUMNS } from "./records.js";
 import "./desk.css";
@@ -33,18 +33,9 @@ async function readCourse(orderId: string, signal: AbortSignal): Promise<Course>
   const [market, { items: fills }, settlement] = await Promise.all([
     call<OrderMarket>("GET", `/admin/v1/markets/${marketId}`, { signal }),
     call<{ items: FillAnswer[] }>("GET", `/admin/v1/traders/${traderId}/fills`, { query, signal }),
-    readSettlement(marketId, signal),
+    settlementOf(marketId, signal),
   ]);
   return { order, market, fills, settlement };
-}
-
-async function readSettlement(marketId: string, signal: AbortSignal): Promise<SettlementAnswer | undefined> {
-  try {
-    return await call<SettlementAnswer>("GET", `/admin/v1/markets/${marketId}/settlement`, { signal });
-  } catch (error) {
-    if (asRefusal(error).code === "NOT_GRADED") return undefined;
-    throw error;
-  }
 }
 
 export default function OrderPage({ traderId = "", orderId = "" }: PageProps) {

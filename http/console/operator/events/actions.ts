@@ -1,8 +1,8 @@
 /** Actions of the life of an event, and what each of them changes (contract section 4.2). */
 
 import type { EventAction } from "../../../../stream/jobs/event-actions.js";
-import { showMoney } from "../../data/money.js";
-import { add, formatMoney, parseMoney, ZERO } from "../../../../actors/units.js";
+import { moneyOf, showMoney } from "../../data/money.js";
+import { add, formatMoney, ZERO } from "../../../../actors/units.js";
 import type { EventStatus, MarketAnswer, MarketExposure } from "../answers.js";
 import { plural } from "../words.js";
 
@@ -83,7 +83,7 @@ export function sumOf(exposures: readonly MarketExposure[]) {
   for (const { openOrders, openContracts, escrow } of exposures) {
     orders += openOrders;
     contracts += openContracts;
-    cash = add(cash, parseMoney(escrow.CASH) ?? ZERO);
+    cash = add(cash, moneyOf(escrow.CASH));
   }
   return { orders, contracts, cash: formatMoney(cash) };
 }

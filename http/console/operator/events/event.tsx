@@ -28,6 +28,8 @@ interface Shown {
   readonly event: EventWithMarkets;
   readonly markets: readonly MarketAnswer[];
   readonly exposures: readonly MarketExposure[];
+  /** Sums of the exposures. */
+  readonly held: ReturnType<typeof sumOf>;
 }
 
 export default function EventPage({ eventId = "" }: PageProps) {
@@ -41,7 +43,12 @@ export default function EventPage({ eventId = "" }: PageProps) {
       ]);
       const places = new Map(event.marketIds.map((marketId, place) => [marketId, place]));
       const placeOf = ({ marketId }: MarketAnswer): number => places.get(marketId) ?? Infinity;
-      return { event, markets: markets.toSorted((a, b) => placeOf(a) - placeOf(b)), exposures: items };
+      return {
+        event,
+        markets: markets.toSorted((a, b) => placeOf(a) - placeOf(b)),
+        exposures: items,
+        held: sumOf(items),
+      };
     },
     [eventId],
     { everyMs: EVERY_MS },
@@ -53,9 +60,8 @@ export default function EventPage({ eventId = "" }: PageProps) {
   );
 }
 
-function Opened({ event, markets, exposures, reload }: Shown & { readonly reload: () => void }) {
+function Opened({ event, markets, exposures, held, reload }: Shown & { readonly reload: () => void }) {
   const [corrects, setCorrects] = useState(false);
-  const held = sumOf(exposures);
   return (
     <>
       <dl class="operator-facts">
@@ -101,7 +107,7 @@ function Opened({ event, markets, exposures, reload }: Shown & { readonly reload
 
 const ACTIONS = Object.keys(EVENT_ACTION_WORDS) as readonly EventAction[];
 
-interface ActionsProps extends Shown {
+interface ActionsProps extends Omit<Shown, "held"> {
   readonly reload: () => void;
   readonly children: ComponentChildren;
 }

@@ -1,14 +1,7 @@
 /** Grades as they are asked for, and the money that they move (contract section 8.9). */
 
-import {
-  add,
-  formatMoney,
-  negate,
-  parseMoney,
-  subtract,
-  ZERO,
-  type Millicents,
-} from "../../../../actors/units.js";
+import { add, formatMoney, negate, subtract, ZERO, type Millicents } from "../../../../actors/units.js";
+import { moneyOf } from "../../data/money.js";
 import type { MarketAnswer, Payouts, SettlementAnswer } from "../answers.js";
 
 export type Grade = NonNullable<SettlementAnswer["grade"]>;
@@ -59,8 +52,6 @@ export interface PayoutRow {
   /** Amount less that under the other grade; without one it is the amount. */
   readonly difference: Millicents;
 }
-
-const moneyOf = (text: string): Millicents => parseMoney(text) ?? ZERO;
 
 /** Returns the payouts by wallet, the largest differences first. `before` are those of the grade that is replaced. */
 export function payoutRows(payouts: Payouts, before?: Payouts): readonly PayoutRow[] {

@@ -3,12 +3,12 @@
 import type { PageProps } from "../../app/pages.js";
 import { Link } from "../../app/router.js";
 import { call } from "../../data/api.js";
-import { Refusal } from "../../data/refusal.js";
 import { useResource } from "../../data/resource.js";
 import { Loaded } from "../../parts/loaded.js";
 import type { EventAnswer, MarketAnswer, SettlementAnswer } from "../answers.js";
 import { MarketState } from "../events/status.js";
 import { Frame } from "../frame.js";
+import { settlementOf } from "../settlement.js";
 import { NewGrade } from "./new-grade.js";
 import { Progress } from "./progress.js";
 import { Settled } from "./settled.js";
@@ -22,15 +22,6 @@ interface Shown {
   readonly market: MarketAnswer;
   readonly event: EventAnswer;
   readonly settlement: SettlementAnswer | undefined;
-}
-
-async function settlementOf(marketId: string, signal: AbortSignal): Promise<SettlementAnswer | undefined> {
-  try {
-    return await call<SettlementAnswer>("GET", `/admin/v1/markets/${marketId}/settlement`, { signal });
-  } catch (error) {
-    if (error instanceof Refusal && error.code === "NOT_GRADED") return undefined;
-    throw error;
-  }
 }
 
 export default function MarketSettlementPage({ marketId = "" }: PageProps) {

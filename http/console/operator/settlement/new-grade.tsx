@@ -24,7 +24,7 @@ export function NewGrade({ market, reload }: NewGradeProps) {
   const [grade, setGrade] = useState<Grade>();
   const [asks, setAsks] = useState(false);
   const denied = whyNot("settlement");
-  const preview = useGradePreview(marketId, denied === undefined ? grade : undefined);
+  const preview = useGradePreview(market, denied === undefined ? grade : undefined);
   const close = useAction(async () => {
     const body = { action: "close", reason: "to be graded" };
     await call("POST", `/admin/v1/markets/${marketId}/status`, { body });

@@ -84,8 +84,8 @@ function Remediation({ market, paid, onClose, onDone }: RemediationProps) {
   const [corrected, setCorrected] = useState<Grade>();
   const [asks, setAsks] = useState(false);
   const reversal = useReversalPreview(marketId, true);
-  const before = useGradePreview(marketId, paid ?? undefined);
-  const after = useGradePreview(marketId, corrected);
+  const before = useGradePreview(market, paid ?? undefined);
+  const after = useGradePreview(market, corrected);
   const taken = reversal.value;
   return (
     <>

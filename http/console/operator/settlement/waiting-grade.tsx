@@ -29,7 +29,7 @@ export function WaitingGrade({ market, settlement, grade, reload }: WaitingGrade
   const [asks, setAsks] = useState(false);
   const nameOf = useOperatorNames();
   const denied = whyNot("settlement");
-  const preview = useGradePreview(marketId, denied === undefined ? grade : undefined);
+  const preview = useGradePreview(market, denied === undefined ? grade : undefined);
   const path = `/admin/v1/markets/${marketId}/settlement`;
   const withdraw = useAction(async () => {
     await call("DELETE", path);

@@ -2,6 +2,7 @@
 
 import { showMoney, showQuantity } from "../../data/money.js";
 import { Table } from "../../parts/table.js";
+import { plural } from "../words.js";
 import type { HealthAnswer } from "./alerts.js";
 
 interface HealthTablesProps {
@@ -47,18 +48,18 @@ function runningWords(processes: readonly string[]): string {
 }
 
 function promisesOf(health: HealthAnswer): readonly Line[] {
-  const { ready, ledgers, projectorLag, projecting, room, halted, quarantined, clock, reconciled } = health;
+  const { ready, ledgers, room, halted, quarantined, clock, reconciled } = health;
   const counted = (count: number | null, noun: string): string =>
-    count === null ? "cannot be read" : count === 0 ? `no ${noun}` : `${showQuantity(count)} ${noun}`;
+    count === null ? "cannot be read" : count === 0 ? `no ${noun}s` : plural(count, noun);
   return [
     { name: "Ready", state: ready ? "yes" : "no" },
     {
       name: "Ledger shards",
-      state: `${ledgers} answer${halted.length === 0 ? "" : `, ${halted.length} actors stopped`}`,
+      state: `${ledgers} ${ledgers === 1 ? "answers" : "answer"}${halted.length === 0 ? "" : `, ${plural(halted.length, "actor")} stopped`}`,
     },
     {
       name: "Lag of lists",
-      state: projecting ? counted(projectorLag, "entries behind") : "no projector writes",
+      state: lagWords(health),
     },
     { name: "Money difference", state: differenceWords(health.difference) },
     { name: "Head-room of memory", state: room === null ? "cannot be read" : `${room.memoryPercent} % left` },
@@ -67,13 +68,20 @@ function promisesOf(health: HealthAnswer): readonly Line[] {
       state: typeof room?.diskPercent === "number" ? `${room.diskPercent} % left` : "not measured here",
     },
     { name: "Accepted commands", state: room === null ? "cannot be read" : room.accepts },
-    { name: "Quarantine", state: counted(quarantined, "commands") },
-    { name: "Repairs in the last day", state: counted(reconciled, "repairs") },
+    { name: "Quarantine", state: counted(quarantined, "command") },
+    { name: "Repairs in the last day", state: counted(reconciled, "repair") },
     {
       name: "Clock",
       state: clock === null ? "cannot be read" : clock.heldMs === 0 ? "agrees" : `held by ${clock.heldMs} ms`,
     },
   ];
+}
+
+/** Returns how far the tables behind the lists are behind the ledger, in words. */
+function lagWords({ projecting, projectorLag: lag }: HealthAnswer): string {
+  if (!projecting) return "no projector writes";
+  if (lag === null) return "cannot be read";
+  return lag === 0 ? "none" : `${showQuantity(lag)} ${lag === 1 ? "entry" : "entries"} behind`;
 }
 
 /** Returns the difference of the money report in words. */

@@ -9,6 +9,7 @@ import type { EventAnswer, EventExposure, SettlementsAnswer } from "../answers.j
 import { Frame } from "../frame.js";
 import { useOperatorNames } from "../operators.js";
 import { UnderWay } from "../settlement/under-way.js";
+import { plural } from "../words.js";
 import { alertsOf, type HealthAnswer } from "./alerts.js";
 import { HealthTables } from "./health.js";
 import { Timeline } from "./timeline.js";
@@ -47,6 +48,9 @@ export default function TodayPage() {
     settlements: settlements.value,
     events: events.value?.events ?? [],
   });
+  const reads = Object.entries({ events, settlements, health });
+  const unread = reads.filter(([, { refusal }]) => refusal !== undefined).map(([name]) => name);
+  const isKnown = unread.length === 0 && reads.every(([, { value }]) => value !== undefined);
   return (
     <Frame title="Today">
       {alerts.map(({ text, to }) => (
@@ -54,7 +58,12 @@ export default function TodayPage() {
           <p>{to === undefined ? text : <Link to={to}>{text}</Link>}</p>
         </Note>
       ))}
-      {alerts.length === 0 && health.value !== undefined && <p class="quiet">Nothing needs attention.</p>}
+      {unread.length > 0 && (
+        <Note kind="warning">
+          <p>Cannot be read now: {unread.join(", ")}. What needs attention there is not known.</p>
+        </Note>
+      )}
+      {alerts.length === 0 && isKnown && <p class="quiet">Nothing needs attention.</p>}
       <h2>Events of the week</h2>
       <Loaded of={events} waiting={<Skeleton rows={8} />}>
         {({ events: all, exposures }) => {
@@ -77,7 +86,7 @@ export default function TodayPage() {
               )}
               {all.length > near.length && (
                 <p>
-                  <Link to="/operator/events">{all.length - near.length} later events</Link>
+                  <Link to="/operator/events">{plural(all.length - near.length, "later event")}</Link>
                 </p>
               )}
             </>

@@ -89,8 +89,12 @@ describe("the operators' day in the console", function () {
 
     // The first operator grades.
     await page.getByRole("link", { name: "Grade Bees v Ants: winner" }).click();
-    await button(page, "Close the market").click();
     await page.getByLabel("Bees wins").check();
+    await shown(page, PAID);
+    // The close of the market can change the payouts, so the page reads them again.
+    const readAgain = page.waitForRequest(/\/grade\?preview=true$/);
+    await button(page, "Close the market").click();
+    await readAgain;
     await shown(page, PAID);
     const payouts = await page.getByRole("region", { name: "Payouts of the grade" }).innerText();
     await button(page, "Grade the market").click();
@@ -152,6 +156,11 @@ describe("the operators' day in the console", function () {
     });
     expect(scrollWidth).to.be.at.most(clientWidth);
     await expectSound(opened);
+    await page.route("**/admin/v1/settlements", (route) => route.abort());
+    await page.reload();
+    await shown(page, "Cannot be read now: settlements.");
+    await row(page, "Money difference").getByText("$0.00").waitFor();
+    expect(await page.getByText("Nothing needs attention.").count()).to.equal(0);
   });
 
   it("disables what the role of the operator does not allow, and says why", async () => {

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import type { MarketAnswer, Payouts } from "../../../../http/console/operator/answers.js";
+import { sumOf } from "../../../../http/console/operator/events/actions.js";
 import {
   exists,
   marketsOf,
@@ -74,6 +75,17 @@ describe("money of a grade", () => {
   it("counts a wallet that only the grade before it paid", () => {
     const [row] = payoutRows(payouts(), payouts(["a", "0.40000"]));
     expect(row).to.include({ traderId: "a", amount: 0, difference: -40_000 });
+  });
+
+  it("is not summed without an amount that cannot be read", () => {
+    expect(() => payoutRows(payouts(["a", "0.40000"], ["b", "lots"]))).to.throw("lots");
+    const exposure = {
+      marketId: "m",
+      openOrders: 0,
+      openContracts: 0,
+      escrow: { CASH: "", COIN: "0.00000" },
+    };
+    expect(() => sumOf([exposure])).to.throw("not an amount");
   });
 
   it("takes fair prices that name every outcome and sum to 1", () => {
