@@ -135,11 +135,22 @@ describe("the operators' day in the console", function () {
     await second.page.goto("/operator/settlement");
     const waiting = second.page.getByRole("article", { name: "Take a settlement back" });
     expect(await button(waiting, "Approve").getAttribute("title")).to.contain("Look at what it does first");
+    // The approval is locked until its effect is shown.
+    let answer = (): void => undefined;
+    const answered = new Promise<void>((resolve) => (answer = resolve));
+    await second.page.route(/\/remediate\?preview=true$/, async (route) => {
+      await answered;
+      await route.continue();
+    });
     await button(waiting, "Show what it does").click();
+    expect(await button(waiting, "Approve").getAttribute("title")).to.contain("not there yet");
+    answer();
     await shown(second.page, "$0.40 is taken back from 1 wallet.");
     await shown(second.page, "the score was corrected");
     await expectSound(second);
     await button(waiting, "Approve").click();
+    await expectSound(second);
+    await button(second.page.getByRole("dialog"), "Approve").click();
     await shown(second.page, "No action waits");
     await button(page, "Grade the market").waitFor();
     expect((await stack.operator.money()).agree).to.equal(true);
