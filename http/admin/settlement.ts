@@ -6,6 +6,7 @@ import { sameGrade } from "../../actors/market/grade.js";
 import type { Grade } from "../../actors/market/types.js";
 import type { Queries } from "../../db/database.js";
 import type { MarketRecord } from "../../db/queries/catalog/markets.js";
+import { requestApproval } from "../../db/queries/operator/approvals.js";
 import {
   approveSettlement,
   findSettlement,
@@ -76,6 +77,13 @@ function gradeOf(market: MarketRecord, body: (typeof GradeBody)["_output"]): Gra
   return { kind: "FMV", prices };
 }
 
+/** Returns the approval for which a grade waits. Its id is that of the settlement. */
+function approvalOf(market: MarketRecord, request: SettlementRequest) {
+  const { settlementId, grade, requestedBy, requestedTs } = request;
+  const action = { action: "market.grade", settlementId, asked: gradeOnWire(market, grade) } as const;
+  return { approvalId: settlementId, subject: market.marketId, action, requestedBy, requestedTs };
+}
+
 function notWaiting(): Refused {
   return new Refused("NOT_GRADED", "no grade of the market waits for its approval; read the settlement");
 }
@@ -129,7 +137,7 @@ export function settlementRoutes(parts: SettlementParts, approvals: Approvals) {
   };
 
   /** Stores a grade until a second operator approves it. The market closes at once, because its result is known. */
-  const requestApproval = async (call: ActionRequest, market: MarketRecord, asked: Grade) => {
+  const letWait = async (call: ActionRequest, market: MarketRecord, asked: Grade) => {
     const { marketId } = market;
     accepted(await exchange.market(marketId, { kind: "previewGrade", grade: asked, limit: 1 }, READ_ONLY));
     const inForce = await settlementInForce(marketId);
@@ -155,11 +163,7 @@ export function settlementRoutes(parts: SettlementParts, approvals: Approvals) {
           "another grade of the market waits for its approval; withdraw it first",
         );
       }
-      const { requestedBy, requestedTs } = kept;
-      const named = { settlementId: kept.settlementId, asked: gradeOnWire(market, asked) };
-      const action = { action: "market.grade", ...named } as const;
-      const waiting = { approvalId: kept.settlementId, subject: marketId, action, requestedBy, requestedTs };
-      await approvals.wait(tx, call, waiting);
+      await approvals.wait(tx, call, approvalOf(market, kept));
       return kept.settlementId;
     });
     await announceMarket(parts, marketId);
@@ -178,16 +182,24 @@ export function settlementRoutes(parts: SettlementParts, approvals: Approvals) {
       // The grade comes before its record: after a crash in between, the approval can be repeated.
       await settle(call, market, { settlementId, grade: request.grade });
       const { caller, incoming } = call;
-      await approveSettlement(db, { marketId, operatorId: caller.accountId, nowTs: incoming.receivedMs });
+      await approveSettlement(db, { settlementId, operatorId: caller.accountId, nowTs: incoming.receivedMs });
     },
-    withdrawSettlement,
+    {
+      isTaken: async (marketId, { settlementId }) =>
+        (await settlementInForce(marketId))?.settlementId === settlementId,
+      undo: (tx, { settlementId }) => withdrawSettlement(tx, settlementId),
+    },
   );
 
-  /** Returns the id of the grade that waits, which is also the id of its approval. */
+  /**
+   * Returns the id of the grade that waits, which is also the id of its approval. A gateway of 0.1.0 records no approval, so it
+   * is made here where it is missing.
+   */
   const waitingGrade = async (marketId: string): Promise<string> => {
-    await existingMarket(marketId);
+    const market = await existingMarket(marketId);
     const request = await pendingRequest(marketId);
     if (request === undefined) throw notWaiting();
+    await requestApproval(db, approvalOf(market, request));
     return request.settlementId;
   };
 
@@ -220,7 +232,7 @@ export function settlementRoutes(parts: SettlementParts, approvals: Approvals) {
         const previewed = await previewPayouts(parts, market.marketId, asked, call.incoming.receivedMs);
         return { status: 200, body: previewed };
       }
-      if (approvals.areRequired) return { body: await requestApproval(call, market, asked) };
+      if (approvals.areRequired) return { body: await letWait(call, market, asked) };
       return { body: await settle(call, market, { settlementId: randomUUID(), grade: asked }) };
     },
   });
@@ -233,14 +245,7 @@ export function settlementRoutes(parts: SettlementParts, approvals: Approvals) {
       summary: "Approve a grade",
       description:
         "Puts a grade in force that waits for a second operator. The operator who graded the market cannot approve it, nor can an operator whom that one created or who is newer than the grade.",
-      refuses: [
-        "MARKET_NOT_FOUND",
-        "NOT_GRADED",
-        "ALREADY_GRADED",
-        "VOID_KIND",
-        "INVALID_TRANSITION",
-        "APPROVAL_NOT_FOUND",
-      ],
+      refuses: ["MARKET_NOT_FOUND", "NOT_GRADED", "ALREADY_GRADED", "VOID_KIND", "INVALID_TRANSITION"],
     },
     run: async ({ id, ...call }) => {
       const marketId = id("marketId");
@@ -257,7 +262,7 @@ export function settlementRoutes(parts: SettlementParts, approvals: Approvals) {
     docs: {
       summary: "Withdraw a grade",
       description: "Withdraws a grade that waits for its approval.",
-      refuses: ["MARKET_NOT_FOUND", "NOT_GRADED", "INVALID_TRANSITION", "APPROVAL_NOT_FOUND"],
+      refuses: ["MARKET_NOT_FOUND", "NOT_GRADED", "INVALID_TRANSITION"],
     },
     run: async ({ id, ...call }) => {
       await approvals.withdraw(call, await waitingGrade(id("marketId")));

@@ -51,17 +51,45 @@ export async function findApproval(db: Queries, approvalId: string): Promise<App
   return row;
 }
 
-/** Sets the status of an action that is still open. Returns the changed action, or `undefined` if it is not open. */
-export async function setApprovalStatus(
+/** Decision of an operator on an action. */
+interface Decision {
+  readonly decidedBy: string;
+  readonly decidedTs: number;
+}
+
+/**
+ * Decides on an action that is still open. One whose approval runs cannot be withdrawn, because it may have taken effect.
+ * Returns the changed action, or `undefined` if it is not open.
+ */
+export async function decideApproval(
   db: Queries,
   approvalId: string,
-  change: { readonly status: ApprovalStatus; readonly decidedBy: string | null; readonly nowTs: number },
+  decision: Decision & { readonly status: Exclude<ApprovalStatus, "PENDING_APPROVAL"> },
 ): Promise<Approval | undefined> {
-  const { status, decidedBy, nowTs } = change;
+  const from: readonly ApprovalStatus[] = decision.status === "WITHDRAWN" ? ["PENDING_APPROVAL"] : OPEN;
   const [row] = await db
     .update(approvals)
-    .set({ status, decidedBy, decidedTs: decidedBy === null ? null : nowTs })
-    .where(and(eq(approvals.approvalId, approvalId), inArray(approvals.status, [...OPEN])))
+    .set(decision)
+    .where(and(eq(approvals.approvalId, approvalId), inArray(approvals.status, [...from])))
     .returning();
   return row;
+}
+
+/** Lets an action wait again whose approval had no effect. Nothing happens if another approval of it runs by now. */
+export async function endApproval(
+  db: Queries,
+  approvalId: string,
+  { decidedBy, decidedTs }: Decision,
+): Promise<void> {
+  await db
+    .update(approvals)
+    .set({ status: "PENDING_APPROVAL", decidedBy: null, decidedTs: null })
+    .where(
+      and(
+        eq(approvals.approvalId, approvalId),
+        eq(approvals.status, "RUNNING"),
+        eq(approvals.decidedBy, decidedBy),
+        eq(approvals.decidedTs, decidedTs),
+      ),
+    );
 }

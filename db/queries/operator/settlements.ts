@@ -47,17 +47,17 @@ export async function pendingSettlements(db: Queries): Promise<SettlementRequest
     .orderBy(asc(settlements.requestedTs), asc(settlements.settlementId));
 }
 
-/** Approves the waiting request. Returns `undefined` if there is none, or if the operator made it. */
+/** Approves a waiting request. Returns `undefined` if it does not wait, or if the operator made it. */
 export async function approveSettlement(
   db: Queries,
-  approval: { marketId: string; operatorId: string; nowTs: number },
+  approval: { settlementId: string; operatorId: string; nowTs: number },
 ): Promise<SettlementRequest | undefined> {
   const [row] = await db
     .update(settlements)
     .set({ status: "APPROVED", approvedBy: approval.operatorId, approvedTs: approval.nowTs })
     .where(
       and(
-        eq(settlements.marketId, approval.marketId),
+        eq(settlements.settlementId, approval.settlementId),
         eq(settlements.status, "PENDING_APPROVAL"),
         ne(settlements.requestedBy, approval.operatorId),
       ),
@@ -66,10 +66,10 @@ export async function approveSettlement(
   return row;
 }
 
-/** Withdraws the waiting request, so that another can replace it. */
-export async function withdrawSettlement(db: Queries, marketId: string): Promise<void> {
+/** Withdraws a waiting request, so that another can replace it. */
+export async function withdrawSettlement(db: Queries, settlementId: string): Promise<void> {
   await db
     .update(settlements)
     .set({ status: "REPLACED" })
-    .where(and(eq(settlements.marketId, marketId), eq(settlements.status, "PENDING_APPROVAL")));
+    .where(and(eq(settlements.settlementId, settlementId), eq(settlements.status, "PENDING_APPROVAL")));
 }

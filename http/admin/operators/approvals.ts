@@ -5,10 +5,11 @@ import { formatMoney } from "../../../actors/units.js";
 import { unreachable } from "../../../actors/unreachable.js";
 import type { Database, Queries } from "../../../db/database.js";
 import {
+  decideApproval,
+  endApproval,
   findApproval,
   listApprovals,
   requestApproval,
-  setApprovalStatus,
   type Approval as ApprovalRecord,
 } from "../../../db/queries/operator/approvals.js";
 import { recordAudit } from "../../../db/queries/operator/audit.js";
@@ -41,14 +42,22 @@ interface Asked<Action> {
 /** Takes an action. A repeat after an unknown outcome must not take it twice. */
 type Take<Action, Answer> = (call: ActionRequest, asked: Asked<Action>) => Promise<Answer>;
 
-/** Undoes what was written when the action began to wait. */
-type Withdraw = (tx: Queries, subject: string) => Promise<void>;
+/** Withdrawal of an action of which more is stored than its approval. */
+interface Withdrawal<Action> {
+  /** Returns whether the action has taken effect, so that it cannot be withdrawn. */
+  readonly isTaken: (subject: string, action: Action) => Promise<boolean>;
+  /** Undoes what was written when the action began to wait. */
+  readonly undo: (tx: Queries, action: Action) => Promise<void>;
+}
 
 interface Guarded {
   readonly permission: Permission;
   readonly take: Take<never, unknown>;
-  readonly withdraw: Withdraw | undefined;
+  readonly withdrawal: Withdrawal<never> | undefined;
 }
+
+/** Time after which an approval without an answer runs no more. Requests to the actors end long before. */
+const RUNS_MS = 30_000;
 
 /** Action that begins to wait. */
 type Waiting = Parameters<typeof requestApproval>[1];
@@ -101,9 +110,9 @@ export class Approvals {
     kind: K,
     permission: Permission,
     take: Take<ActionOf<K>, Answer>,
-    withdraw?: Withdraw,
+    withdrawal?: Withdrawal<ActionOf<K>>,
   ) {
-    this.#guarded.set(kind, { permission, take, withdraw });
+    this.#guarded.set(kind, { permission, take, withdrawal });
     return async (
       call: ActionRequest,
       subject: string,
@@ -138,17 +147,15 @@ export class Approvals {
     const guarded = this.#guardOf(action);
     await requirePermission(db, call, guarded.permission, action.action);
     await requireSecondOperator(db, call, approval);
-    const decision = { decidedBy: call.caller.accountId, nowTs: call.incoming.receivedMs };
-    const running = await setApprovalStatus(db, approvalId, { status: "RUNNING", ...decision });
+    const decision = { decidedBy: call.caller.accountId, decidedTs: call.incoming.receivedMs };
+    const running = await decideApproval(db, approvalId, { status: "RUNNING", ...decision });
     if (running === undefined) throw decided();
     try {
       // The type of the action is erased in the map: `guard` stores each action under its own name.
       await guarded.take(call, { subject, action: action as never, requestedBy });
     } catch (error) {
-      if (error instanceof Refused && error.code !== "UNAVAILABLE") {
-        const waiting = { status: "PENDING_APPROVAL", decidedBy: null, nowTs: decision.nowTs } as const;
-        await setApprovalStatus(db, approvalId, waiting);
-      }
+      if (error instanceof Refused && error.code !== "UNAVAILABLE")
+        await endApproval(db, approvalId, decision);
       throw error;
     }
     return this.#decide(call, approval, "APPROVED", "approved");
@@ -157,12 +164,30 @@ export class Approvals {
   /** Withdraws an action that waits. Its author may do so, and whoever has the permission of the action. */
   async withdraw(call: ActionRequest, approvalId: string): Promise<void> {
     const approval = await this.#existing(approvalId);
-    const { action, requestedBy, status } = approval;
+    const { action, requestedBy } = approval;
     const { permission } = this.#guardOf(action);
     if (requestedBy !== call.caller.accountId)
       await requirePermission(this.#db, call, permission, action.action);
-    if (status !== "PENDING_APPROVAL") throw decided();
+    await this.#requireWithdrawable(call, approval);
     await this.#decide(call, approval, "WITHDRAWN", "withdrawn");
+  }
+
+  /**
+   * Refuses an action that does not wait or has taken effect. One whose approval ended without an answer waits again, if
+   * its routes know that it had no effect.
+   */
+  async #requireWithdrawable(call: ActionRequest, approval: ApprovalRecord): Promise<void> {
+    const { approvalId, subject, action, status, decidedBy, decidedTs } = approval;
+    const { withdrawal } = this.#guardOf(action);
+    const decision = decidedBy === null || decidedTs === null ? undefined : { decidedBy, decidedTs };
+    const stopped =
+      withdrawal !== undefined &&
+      status === "RUNNING" &&
+      decision !== undefined &&
+      call.incoming.receivedMs >= decision.decidedTs + RUNS_MS;
+    if (status !== "PENDING_APPROVAL" && !stopped) throw decided();
+    if (await withdrawal?.isTaken(subject, action as never)) throw decided();
+    if (stopped) await endApproval(this.#db, approvalId, decision);
   }
 
   #guardOf({ action }: GuardedAction): Guarded {
@@ -184,10 +209,10 @@ export class Approvals {
     word: string,
   ): Promise<ApprovalOnWire> {
     return this.#db.transaction(async (tx) => {
-      const decision = { status, decidedBy: call.caller.accountId, nowTs: call.incoming.receivedMs };
-      const changed = await setApprovalStatus(tx, approvalId, decision);
+      const decision = { status, decidedBy: call.caller.accountId, decidedTs: call.incoming.receivedMs };
+      const changed = await decideApproval(tx, approvalId, decision);
       if (changed === undefined) throw decided();
-      if (status === "WITHDRAWN") await this.#guardOf(action).withdraw?.(tx, subject);
+      if (status === "WITHDRAWN") await this.#guardOf(action).withdrawal?.undo(tx, action as never);
       const record = { action: `${action.action} ${word}`, subject, after: { approvalId } };
       await recordAudit(tx, auditedAction(call, record));
       return approvalOnWire(changed);

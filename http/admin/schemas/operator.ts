@@ -336,7 +336,6 @@ export const Player = z.strictObject({
   competitorId: z.uuid().nullable(),
 });
 
-/** Queries of the records of one wallet: of the trader's own, or of the subaccount that `subaccount` names. */
 /** Order of any wallet; `subaccount` is a key of the subaccount, and null for the trader's own wallet. */
 export const TraderOrder = Order.extend({
   traderId: z.uuid(),
@@ -344,6 +343,7 @@ export const TraderOrder = Order.extend({
   filled: z.int(),
   updatedTs: Ms,
 });
+/** Queries of the records of one wallet: of the trader's own, or of the subaccount that `subaccount` names. */
 export const TraderOrdersQuery = OrdersQuery.omit({ clientId: true });
 export const TraderTransactionsQuery = TransactionsQuery.extend({ subaccount: Uuid.optional() });
 export const TraderKey = Key.extend({ revokedAt: Ms.nullable() });

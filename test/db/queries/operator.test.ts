@@ -4,6 +4,12 @@ import { type Database, connect, disconnect } from "../../../db/database.js";
 import { migrate } from "../../../db/migrate.js";
 import { listAudit, recordAudit } from "../../../db/queries/operator/audit.js";
 import {
+  decideApproval,
+  endApproval,
+  findApproval,
+  requestApproval,
+} from "../../../db/queries/operator/approvals.js";
+import {
   approveSettlement,
   findSettlement,
   requestSettlement,
@@ -28,10 +34,11 @@ describe("queries of operators", () => {
   });
 
   it("lets only a second operator approve a settlement", async () => {
-    const [marketId, first, second] = [randomUUID(), randomUUID(), randomUUID()];
+    const [settlementId, marketId] = [randomUUID(), randomUUID()];
+    const [first, second] = [randomUUID(), randomUUID()];
     const grade = { kind: "WINNER", outcome: 1 } as const;
     const request = {
-      settlementId: randomUUID(),
+      settlementId,
       marketId,
       grade,
       operatorId: first,
@@ -40,14 +47,39 @@ describe("queries of operators", () => {
     };
     expect(await requestSettlement(db, request)).to.include({ status: "PENDING_APPROVAL" });
     expect(await requestSettlement(db, { ...request, settlementId: randomUUID() })).to.equal(undefined);
-    expect(await approveSettlement(db, { marketId, operatorId: first, nowTs: NOW })).to.equal(undefined);
-    expect(await approveSettlement(db, { marketId, operatorId: second, nowTs: NOW + 1 })).to.deep.include({
-      status: "APPROVED",
-      approvedBy: second,
-      grade,
-    });
-    expect(await approveSettlement(db, { marketId, operatorId: second, nowTs: NOW })).to.equal(undefined);
+    expect(await approveSettlement(db, { settlementId, operatorId: first, nowTs: NOW })).to.equal(undefined);
+    expect(await approveSettlement(db, { settlementId, operatorId: second, nowTs: NOW + 1 })).to.deep.include(
+      {
+        status: "APPROVED",
+        approvedBy: second,
+        grade,
+      },
+    );
+    expect(await approveSettlement(db, { settlementId, operatorId: second, nowTs: NOW })).to.equal(undefined);
     expect((await findSettlement(db, marketId))?.settlementId).to.equal(request.settlementId);
+  });
+
+  it("withdraws no approval that runs, and lets only the latest one wait again", async () => {
+    const [approvalId, decidedBy] = [randomUUID(), randomUUID()];
+    const action = { action: "event.cancel" } as const;
+    const request = {
+      approvalId,
+      subject: randomUUID(),
+      action,
+      requestedBy: randomUUID(),
+      requestedTs: NOW,
+    };
+    await requestApproval(db, request);
+    const running = { status: "RUNNING", decidedBy, decidedTs: NOW } as const;
+    expect(await decideApproval(db, approvalId, running)).to.include(running);
+    expect(await decideApproval(db, approvalId, { ...running, status: "WITHDRAWN" })).to.equal(undefined);
+    await endApproval(db, approvalId, { decidedBy, decidedTs: NOW - 1 });
+    expect(await findApproval(db, approvalId)).to.include({ status: "RUNNING" });
+    await endApproval(db, approvalId, running);
+    expect(await findApproval(db, approvalId)).to.include({ status: "PENDING_APPROVAL", decidedBy: null });
+    const withdrawn = { ...running, status: "WITHDRAWN" } as const;
+    expect(await decideApproval(db, approvalId, withdrawn)).to.include(withdrawn);
+    expect(await decideApproval(db, approvalId, running)).to.equal(undefined);
   });
 
   it("records audits, and lists them newest first", async () => {

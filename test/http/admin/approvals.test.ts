@@ -38,6 +38,13 @@ describe("what waits for a second operator", function () {
     expect(answer.json).to.include({ action, status: "PENDING_APPROVAL", requestedBy: authorId });
     return `/admin/v1/approvals/${String(answer.json["approvalId"])}`;
   }
+  /** Grades a new market; the grade waits. */
+  async function waitingGrade() {
+    const { marketId, outcomes } = await newMarket(stack);
+    const base = `/admin/v1/markets/${marketId}`;
+    const { json } = await author(`POST ${base}/grade`, { winner: outcomes[0] });
+    return { base, outcomes, settlementId: String(json["settlementId"]) };
+  }
   const approve = async (call: Calls, path: string): Promise<string> =>
     resultOf(await call(`POST ${path}/approve`));
 
@@ -101,15 +108,52 @@ describe("what waits for a second operator", function () {
     expect(await waits(other.marketId)).to.equal(undefined);
   });
 
-  it("a grade that an earlier build has let wait is listed when it is asked for again", async () => {
-    const { marketId, outcomes } = await newMarket(stack);
-    const base = `/admin/v1/markets/${marketId}`;
-    const winner = { winner: outcomes[0] };
-    const { settlementId } = (await author(`POST ${base}/grade`, winner)).json;
-    await queried(stack, (db) => db.execute(sql`delete from approvals where approval_id = ${settlementId}`));
-    expect(resultOf(await second(`POST ${base}/settlement/approve`))).to.equal("404 APPROVAL_NOT_FOUND");
-    expect((await author(`POST ${base}/grade`, winner)).json).to.include({ settlementId });
+  it("a grade that a gateway of 0.1.0 has let wait is approved and withdrawn", async () => {
+    for (const decision of ["approve", "withdraw"] as const) {
+      const { base, settlementId } = await waitingGrade();
+      await queried(stack, (db) =>
+        db.execute(sql`delete from approvals where approval_id = ${settlementId}`),
+      );
+      const approval = `POST ${base}/settlement/approve`;
+      expect(resultOf(await author(approval))).to.equal("403 FORBIDDEN");
+      const line = decision === "approve" ? approval : `DELETE ${base}/settlement`;
+      expect(resultOf(await second(line))).to.equal(decision === "approve" ? "202" : "204");
+    }
+  });
+
+  it("a grade whose approval a gateway of 0.1.0 left behind withdraws no newer grade", async () => {
+    const { base, outcomes, settlementId } = await waitingGrade();
+    await queried(stack, (db) =>
+      db.execute(sql`update settlements set status = 'REPLACED' where settlement_id = ${settlementId}`),
+    );
+    const newer = (await author(`POST ${base}/grade`, { winner: outcomes[1] })).json["settlementId"];
+    expect(resultOf(await author(`DELETE /admin/v1/approvals/${settlementId}`))).to.equal("204");
+    const shown = (await author(`GET ${base}/settlement`)).json;
+    expect(shown).to.include({ settlementId: newer, status: "PENDING_APPROVAL" });
     expect(resultOf(await second(`POST ${base}/settlement/approve`))).to.equal("202");
+  });
+
+  it("a grade whose approval got no answer is withdrawn, unless it is in force", async () => {
+    const running = (settlementId: string, sinceMs: number) =>
+      queried(stack, (db) =>
+        db.execute(
+          sql`update approvals set status = 'RUNNING', decided_by = requested_by, decided_ts = ${Date.now() - sinceMs} where approval_id = ${settlementId}`,
+        ),
+      );
+    const { base, outcomes, settlementId } = await waitingGrade();
+    await running(settlementId, 0);
+    expect(resultOf(await author(`DELETE ${base}/settlement`)), "still running").to.equal(
+      "409 INVALID_TRANSITION",
+    );
+    await running(settlementId, 60_000);
+    expect(resultOf(await author(`DELETE ${base}/settlement`))).to.equal("204");
+    const again = await author(`POST ${base}/grade`, { winner: outcomes[1] });
+    const inForce = String(again.json["settlementId"]);
+    expect(resultOf(await second(`POST ${base}/settlement/approve`))).to.equal("202");
+    await running(inForce, 60_000);
+    expect(resultOf(await author(`DELETE /admin/v1/approvals/${inForce}`))).to.equal(
+      "409 INVALID_TRANSITION",
+    );
   });
 
   it("a new operator, who then has the author of the request as author", async () => {
