@@ -85,6 +85,17 @@ export function perItem(bucket: Bucket, field: string): Metering {
   };
 }
 
+/** Prices a request at one token per `perToken` of the `most` values that a query parameter may list. */
+export function perListed(bucket: Bucket, name: string, perToken: number, most: number): Metering {
+  return {
+    price: ({ target }) => {
+      const values = Math.min(most, (parameter(target.query, name) ?? "").split(",").length);
+      return { bucket, base: Math.ceil(values / perToken) };
+    },
+    words: `1 token of \`${bucket}\` per ${perToken} of \`${name}\``,
+  };
+}
+
 /**
  * Prices a request by `meter` when a query parameter has the value or is absent, and by `otherwise` when it has another
  * value. Open orders, for example, cost less than orders that have ended.

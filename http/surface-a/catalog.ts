@@ -45,7 +45,7 @@ import {
 import { coin, eventOnWire, marketOnWire, outcomeIdOf, tradeOnWire } from "./wire.js";
 
 /** Books of the markets as the market actors last published them. */
-export type Books = Pick<Replicas, "acquire" | "release" | "bookUnless">;
+export type Books = Pick<Replicas, "acquire" | "has" | "release" | "bookUnless">;
 
 interface PageParts {
   readonly reads: Pick<ReadModel, "db">;

@@ -146,7 +146,8 @@ export abstract class CatalogCalls extends Calls {
   /** Returns best bids, last prices and volume of up to 100 markets. */
   async prices(marketIds: readonly string[]): Promise<MarketPrices[]> {
     const query = { markets: marketIds.join(",") };
-    return (await this.read(`${this.#prefix}/catalog/prices`, Prices, query, READ)).items;
+    const price: Price = { bucket: "read", cost: Math.ceil(marketIds.length / 10) };
+    return (await this.read(`${this.#prefix}/catalog/prices`, Prices, query, price)).items;
   }
 
   /** Returns the sports of the catalog. */

@@ -7,33 +7,50 @@ import type { Ticks } from "../../../actors/units.js";
 import { formatMoney, formatPrice, fullValue } from "../../../actors/units.js";
 import type { Database } from "../../../db/database.js";
 import type { MarketRecord } from "../../../db/queries/catalog/markets.js";
+import type { Replica } from "../../../stream/ws/market/replica.js";
 import type { Replicas } from "../../../stream/ws/market/replicas.js";
 import { IDS, UNCHANGED } from "../../docs/examples.js";
 import { etagOf, matchesEtag } from "../../edge/etag.js";
 import { ANYBODY, signedOrSession, TRADING, type Access } from "../../request/access.js";
-import { free, READ, type Metering } from "../../request/metering.js";
+import { free, perListed, type Metering } from "../../request/metering.js";
 import { route, Serialized, type Route } from "../../request/route.js";
 import { MAX_PRICED_MARKETS, Prices, PricesQuery, type MarketPrices } from "../schemas/catalog.js";
 import { outcomeIdOf } from "../wire.js";
-import { RecentMarkets, type RecentMarket } from "./recent-markets.js";
+import { ColdLoads } from "./cold-loads.js";
+import { RecentMarkets, recentReads, type RecentMarket } from "./recent-markets.js";
 
 interface PriceParts {
   readonly reads: { readonly db: Database };
-  readonly books: Pick<Replicas, "acquire" | "release">;
+  readonly books: Pick<Replicas, "acquire" | "has" | "release">;
 }
 
 /** Replicas that one request acquires at a time: the state of a market that nobody watches is read first. */
 const ACQUIRED_AT_ONCE = 8;
+/** Number of markets that a signed request reads for one token. */
+const MARKETS_PER_TOKEN = 10;
+const PER_MARKETS = perListed("read", "markets", MARKETS_PER_TOKEN, MAX_PRICED_MARKETS);
 
 export function priceRoutes({ reads, books }: PriceParts): readonly Route[] {
-  const markets = new RecentMarkets(reads.db);
+  const markets = new RecentMarkets(recentReads(reads.db));
+  const coldLoads = new ColdLoads();
 
-  const pricesOf = async ({ market, hour }: RecentMarket): Promise<MarketPrices> => {
+  const pricesOf = async (recent: RecentMarket, mayLoad: () => boolean): Promise<MarketPrices> => {
+    const { marketId, status } = recent.market;
+    // Only an open market has bids, and the others would fill the memory with their replicas.
+    if (status !== "OPEN" || !(books.has(marketId) || mayLoad())) return pricesIn(recent, undefined);
+    const replica = await books.acquire(marketId);
+    if (replica === undefined) return pricesIn(recent, undefined);
+    try {
+      return pricesIn(recent, replica.market);
+    } finally {
+      books.release(marketId);
+    }
+  };
+
+  const pricesIn = ({ market, hour }: RecentMarket, live: Replica["market"] | undefined): MarketPrices => {
     const { marketId, outcomes, volume } = market;
     const past = hour.map((price) => (price === null ? null : formatPrice(price)));
-    // Only an open market has bids, and the others would fill the memory with their replicas.
-    const replica = market.status === "OPEN" ? await books.acquire(marketId) : undefined;
-    if (replica === undefined) {
+    if (live === undefined) {
       return {
         marketId,
         status: market.status,
@@ -46,14 +63,13 @@ export function priceRoutes({ reads, books }: PriceParts): readonly Route[] {
         hour: past,
       };
     }
-    const { market: live } = replica;
     const bids = live
       .bbo("CASH")
       .map((level, outcome) => [
         outcomeIdOf(market, outcome),
         level && { price: formatPrice(level.price), qty: level.qty },
       ]);
-    const prices = {
+    return {
       marketId,
       status: live.status,
       bids: Object.fromEntries(bids) as MarketPrices["bids"],
@@ -61,11 +77,9 @@ export function priceRoutes({ reads, books }: PriceParts): readonly Route[] {
       volume: formatMoney(fullValue(live.volume("CASH"))),
       hour: past,
     };
-    books.release(marketId);
-    return prices;
   };
 
-  const below = (base: string, access: Access, metering: Metering): Route =>
+  const below = (base: string, access: Access, metering: Metering, mayLoad: () => boolean): Route =>
     route(`GET ${base}/catalog/prices`, {
       access,
       metering,
@@ -79,7 +93,7 @@ export function priceRoutes({ reads, books }: PriceParts): readonly Route[] {
       },
       run: async ({ query, incoming }) => {
         const recent = await markets.of([...new Set(query.markets)]);
-        const items = await inTurns(recent, pricesOf);
+        const items = await inTurns(recent, (one) => pricesOf(one, mayLoad));
         const json = Buffer.from(JSON.stringify({ items }));
         const etag = etagOf(json.toString());
         const headers = { ETag: etag, "Cache-Control": "no-cache" };
@@ -88,7 +102,11 @@ export function priceRoutes({ reads, books }: PriceParts): readonly Route[] {
         return { headers, body: new Serialized(() => json, json) };
       },
     });
-  return [below("/v3", signedOrSession(TRADING), READ), below("/v3/public", ANYBODY, free)];
+  return [
+    below("/v3", signedOrSession(TRADING), PER_MARKETS, () => true),
+    // Nobody pays for the loads of these requests.
+    below("/v3/public", ANYBODY, free, () => coldLoads.take()),
+  ];
 }
 
 function pricesByOutcome(

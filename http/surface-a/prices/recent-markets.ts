@@ -4,6 +4,7 @@ import type { Ticks } from "../../../actors/units.js";
 import type { Database } from "../../../db/database.js";
 import { findMarkets, type MarketRecord } from "../../../db/queries/catalog/markets.js";
 import { closingPrices } from "../../../db/queries/trading/closing-prices.js";
+import { Refused } from "../../request/errors.js";
 
 /** A market, and the closing prices of its first outcome, oldest first; null for an interval without a trade. */
 export interface RecentMarket {
@@ -11,54 +12,105 @@ export interface RecentMarket {
   readonly hour: readonly (Ticks | null)[];
 }
 
+/** Reads of the tables. */
+export interface RecentReads {
+  markets(marketIds: readonly string[]): Promise<readonly MarketRecord[]>;
+  hours(marketIds: readonly string[], nowMs: number): ReturnType<typeof closingPrices>;
+}
+
 /** Time in ms for which a read serves all requests, so that their number does not matter to Postgres. */
 const KEEP_MS = 5_000;
 const MAX_KEPT = 20_000;
+/** Most ids kept that name no visible market. Anybody can make them up, so they do not take the places of markets. */
+const MAX_MISSES = 2_000;
+/** Most ids that wait for the next batch. */
+const MAX_WAITING = 2_000;
 
-interface Read {
+interface Kept<Value> {
   readonly atMs: number;
-  readonly found: Promise<ReadonlyMap<string, RecentMarket>>;
+  readonly value: Value;
+}
+
+interface Batch {
+  readonly marketIds: Set<string>;
+  readonly done: Promise<void>;
+}
+
+export function recentReads(db: Database): RecentReads {
+  return {
+    markets: (marketIds) => findMarkets(db, marketIds),
+    hours: (marketIds, nowMs) => closingPrices(db, marketIds, nowMs),
+  };
 }
 
 export class RecentMarkets {
-  /** The last read of each market, also of one that does not exist. The oldest reads come first. */
-  readonly #reads = new Map<string, Read>();
+  /** The last read of each visible market, the oldest read first; likewise of the ids that name none. */
+  readonly #markets = new Map<string, Kept<RecentMarket>>();
+  readonly #misses = new Map<string, Kept<undefined>>();
+  /** End of the batch that is read last. */
+  #last: Promise<unknown> = Promise.resolve();
+  #next: Batch | undefined;
 
   constructor(
-    private readonly db: Database,
+    private readonly reads: RecentReads,
     private readonly nowMs: () => number = Date.now,
   ) {}
 
-  /** Returns the visible ones of the markets, in the given order. */
+  /** Returns the visible ones of the markets, in the given order. Refuses `UNAVAILABLE` while too many ids wait. */
   async of(marketIds: readonly string[]): Promise<RecentMarket[]> {
-    const nowMs = this.nowMs();
-    const missing = marketIds.filter((marketId) => nowMs - (this.#reads.get(marketId)?.atMs ?? 0) >= KEEP_MS);
-    if (missing.length > 0) this.#keep(missing, { atMs: nowMs, found: this.#read(missing, nowMs) });
-    const found = await Promise.all(
-      marketIds.map(async (marketId) => (await this.#reads.get(marketId)?.found)?.get(marketId)),
-    );
-    return found.filter((recent) => recent !== undefined).filter(({ market }) => market.event.visible);
+    const missing = marketIds.filter((marketId) => this.#kept(marketId) === undefined);
+    if (missing.length > 0) await this.#inBatch(missing);
+    return marketIds.flatMap((marketId) => this.#markets.get(marketId)?.value ?? []);
   }
 
-  async #read(marketIds: readonly string[], nowMs: number): Promise<ReadonlyMap<string, RecentMarket>> {
-    const markets = await findMarkets(this.db, marketIds);
-    const hours = await closingPrices(this.db, marketIds, nowMs);
-    return new Map(
-      markets.map((market) => [market.marketId, { market, hour: hours.get(market.marketId) ?? [] }]),
-    );
+  #kept(marketId: string): Kept<RecentMarket | undefined> | undefined {
+    const kept = this.#markets.get(marketId) ?? this.#misses.get(marketId);
+    return kept !== undefined && this.nowMs() - kept.atMs < KEEP_MS ? kept : undefined;
   }
 
-  #keep(marketIds: readonly string[], read: Read): void {
-    for (const marketId of marketIds) {
-      this.#reads.delete(marketId);
-      this.#reads.set(marketId, read);
-    }
-    read.found.catch(() => {
-      for (const marketId of marketIds) if (this.#reads.get(marketId) === read) this.#reads.delete(marketId);
+  /** Reads the ids with the next batch, which begins when the one before it has ended. */
+  #inBatch(marketIds: readonly string[]): Promise<void> {
+    const batch = this.#next ?? this.#newBatch();
+    if (batch.marketIds.size + marketIds.length > MAX_WAITING)
+      throw new Refused("UNAVAILABLE", "too many prices are being read; try again");
+    for (const marketId of marketIds) batch.marketIds.add(marketId);
+    return batch.done;
+  }
+
+  #newBatch(): Batch {
+    const marketIds = new Set<string>();
+    const done = this.#last.then(() => {
+      this.#next = undefined;
+      return this.#read([...marketIds].filter((marketId) => this.#kept(marketId) === undefined));
     });
-    for (const oldest of this.#reads.keys()) {
-      if (this.#reads.size <= MAX_KEPT) return;
-      this.#reads.delete(oldest);
+    this.#last = done.catch(() => undefined);
+    this.#next = { marketIds, done };
+    return this.#next;
+  }
+
+  async #read(marketIds: readonly string[]): Promise<void> {
+    if (marketIds.length === 0) return;
+    const atMs = this.nowMs();
+    const found = await this.reads.markets(marketIds);
+    const visible = new Map(
+      found.filter(({ event }) => event.visible).map((market) => [market.marketId, market]),
+    );
+    const hours = visible.size === 0 ? undefined : await this.reads.hours([...visible.keys()], atMs);
+    for (const marketId of marketIds) {
+      this.#markets.delete(marketId);
+      this.#misses.delete(marketId);
+      const market = visible.get(marketId);
+      if (market === undefined) this.#misses.set(marketId, { atMs, value: undefined });
+      else this.#markets.set(marketId, { atMs, value: { market, hour: hours?.get(marketId) ?? [] } });
     }
+    dropOldest(this.#markets, MAX_KEPT);
+    dropOldest(this.#misses, MAX_MISSES);
+  }
+}
+
+function dropOldest(map: Map<string, unknown>, most: number): void {
+  for (const oldest of map.keys()) {
+    if (map.size <= most) return;
+    map.delete(oldest);
   }
 }

@@ -62,6 +62,11 @@ export class Replicas {
     }
   }
 
+  /** Returns whether the replica of a market is loaded, or being loaded. */
+  has(marketId: string): boolean {
+    return this.#cached.has(marketId);
+  }
+
   release(marketId: string): void {
     const cached = this.#cached.get(marketId);
     assert(cached !== undefined && cached.users > 0, `the replica of ${marketId} is not in use`);
