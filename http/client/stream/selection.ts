@@ -40,10 +40,6 @@ export class WatchedSubjects {
     }
   }
 
-  get isEmpty(): boolean {
-    return this.#markets.size + this.#events.size + this.#private.size === 0;
-  }
-
   get private(): readonly PrivateChannel[] {
     return [...this.#private];
   }
@@ -87,6 +83,32 @@ export function splitSelection({
     });
   }
   return all;
+}
+
+/** Returns true for a selection that names nothing; the exchange refuses it. */
+export function isEmptySelection({ markets = {}, events = {}, private: channels = [] }: Selection): boolean {
+  return Object.keys(markets).length + Object.keys(events).length + channels.length === 0;
+}
+
+/** Returns the subject, `market:<id>` or `event:<id>`, that a refusal says does not exist; `undefined` for other refusals. */
+export function missingSubject(
+  { markets = {}, events = {} }: Selection,
+  { code, message }: Readonly<{ code: string; message: string }>,
+): string | undefined {
+  const named = (ids: object): string | undefined =>
+    Object.keys(ids).find((id) => message.endsWith(` ${id}`));
+  const marketId = code === "MARKET_NOT_FOUND" ? named(markets) : undefined;
+  const eventId = code === "EVENT_NOT_FOUND" ? named(events) : undefined;
+  if (marketId !== undefined) return `market:${marketId}`;
+  return eventId === undefined ? undefined : `event:${eventId}`;
+}
+
+/** Returns a selection without a subject. */
+export function withoutSubject(selection: Selection, subject: string): Selection {
+  const left = new WatchedSubjects();
+  left.add(selection);
+  left.remove([subject]);
+  return left.selection();
 }
 
 /** Returns the `since` of a request (contract section 6.10): the last seqs of those of its subjects that are known. */

@@ -12,7 +12,15 @@ import type { PageQuery } from "../calls.js";
 import type { OrderFilter } from "../rest/account.js";
 import type { EventFilter, MarketFilter } from "../rest/catalog.js";
 import { EventAnswer, MarketAnswer } from "../wire/catalog.js";
-import { splitSelection, sinceOf, WatchedSubjects, type Selection } from "./selection.js";
+import {
+  isEmptySelection,
+  missingSubject,
+  sinceOf,
+  splitSelection,
+  WatchedSubjects,
+  withoutSubject,
+  type Selection,
+} from "./selection.js";
 import type { Signer } from "../signer.js";
 import type { StreamListener } from "./listener.js";
 import { openStream, type TicketProvider } from "./opening.js";
@@ -128,9 +136,7 @@ export class StreamClient {
     await this.#retry(() => this.#socket.request({ unsubscribe: subjects }));
     this.#watched.remove(subjects);
     if (subjects.includes(PRIVATE)) this.#wallet.clear();
-    for (const [marketId, { eventId }] of this.#markets) {
-      if (this.#watched.channelsOf(marketId, eventId).length === 0) this.#markets.delete(marketId);
-    }
+    this.#forgetUnwatched();
   }
 
   /** Returns what the exchange sends on this connection, and the limits of that. */
@@ -237,13 +243,41 @@ export class StreamClient {
     if (this.#cancelOnDisconnect) await this.#onThisConnection(() => this.cancelOnDisconnect(true));
   }
 
+  /** Restores all pieces that the exchange accepts. Throws the first refusal of one after that. */
   async #resubscribe(): Promise<void> {
-    if (this.#watched.isEmpty) return;
+    const refusals: StreamError[] = [];
     for (const piece of splitSelection(this.#watched.selection())) {
+      try {
+        await this.#resubscribePiece(piece);
+      } catch (error) {
+        if (!(error instanceof StreamError)) throw error;
+        refusals.push(error);
+      }
+    }
+    if (refusals[0] !== undefined) throw refusals[0];
+  }
+
+  /** Restores a piece of the subscriptions. Drops and reports each subject that the exchange does not have any more. */
+  async #resubscribePiece(piece: Selection): Promise<void> {
+    if (isEmptySelection(piece)) return;
+    try {
       await this.#onThisConnection(() => {
         const since = sinceOf(piece, this.#markets, this.#wallet);
         return this.#requestState("subscribe", { ...piece, since });
       });
+    } catch (error) {
+      const missing = error instanceof StreamError ? missingSubject(piece, error) : undefined;
+      if (missing === undefined) throw error;
+      this.#watched.remove([missing]);
+      this.#forgetUnwatched();
+      this.#report(error);
+      await this.#resubscribePiece(withoutSubject(piece, missing));
+    }
+  }
+
+  #forgetUnwatched(): void {
+    for (const [marketId, { eventId }] of this.#markets) {
+      if (this.#watched.channelsOf(marketId, eventId).length === 0) this.#markets.delete(marketId);
     }
   }
 

@@ -42,13 +42,14 @@ describe("client: the stream", () => {
   let orders: OrdersDelta[];
   let snapshots: (readonly OpenOrder[])[];
   let gaps: string[];
+  let reconnects: number;
 
   function send(frame: object): void {
     sockets.at(-1)?.send(JSON.stringify(frame));
   }
 
   beforeEach(async () => {
-    [requests, sockets, orders, snapshots, gaps] = [[], [], [], [], []];
+    [requests, sockets, orders, snapshots, gaps, reconnects] = [[], [], [], [], [], 0];
     server = new WebSocketServer({ port: 0, host: "127.0.0.1" });
     server.on("connection", (socket) => {
       sockets.push(socket);
@@ -65,6 +66,7 @@ describe("client: the stream", () => {
       orders: (deltas) => orders.push(...deltas),
       openOrders: (now) => snapshots.push(now),
       gap: (subject) => gaps.push(subject),
+      reconnected: () => (reconnects += 1),
     });
     answer = ({ nonce }) =>
       send(bookSnapshot(nonce, 4, { [A]: [{ orderId: "1", price: "0.400", qty: 10 }], [B]: [] }));
@@ -158,6 +160,54 @@ describe("client: the stream", () => {
     });
     expect(client.book(MARKET)?.levels(A).size).to.equal(0);
     expect(client.book(MARKET)?.best(B)?.qty).to.equal(3);
+  });
+
+  it("drops and reports a market that is gone on reconnect, and resumes all others", async () => {
+    await client.connect();
+    await client.subscribe({
+      markets: { [MARKET]: "book", gone: "book" },
+      events: { e: "bbo", past: "bbo" },
+    });
+    answer = ({ nonce, subscribe }) => {
+      const { markets = {}, events = {} } = subscribe as Record<string, object>;
+      if ("gone" in markets) send({ nonce, code: "MARKET_NOT_FOUND", message: "there is no market gone" });
+      else if ("past" in events) send({ nonce, code: "EVENT_NOT_FOUND", message: "there is no event past" });
+      else if ("e" in events) send(bookSnapshot(nonce, 20, { [A]: [], [B]: [] }));
+      else send({ ts: 1, nonce, subscribed: {}, snapshot: {} });
+    };
+    const reconnect = async (): Promise<void> => {
+      requests = [];
+      sockets.at(-1)?.terminate();
+      await until(() => reconnects > 0);
+      reconnects = 0;
+    };
+    await reconnect();
+    expect(client.book(MARKET)?.seq).to.equal(20);
+    expect(gaps).to.deep.equal([
+      "MARKET_NOT_FOUND: there is no market gone",
+      "EVENT_NOT_FOUND: there is no event past",
+    ]);
+    await reconnect();
+    expect(requests).to.have.length(1);
+    expect(requests[0]?.["subscribe"]).to.deep.include({
+      markets: { [MARKET]: "book" },
+      events: { e: "bbo" },
+    });
+  });
+
+  it("keeps the pieces that resume when another is refused on reconnect", async () => {
+    await client.connect();
+    await client.subscribe({ markets: { [MARKET]: "book" }, events: { e: "bbo", f: "bbo" } });
+    answer = ({ nonce, subscribe }) => {
+      const { events = {} } = subscribe as Record<string, object>;
+      if ("e" in events) send({ nonce, code: "SUBSCRIPTION_LIMIT_EXCEEDED", message: "too many" });
+      else send({ ...bookSnapshot(nonce, 20, {}), snapshot: { other: { eventId: "f" } } });
+    };
+    sockets.at(-1)?.terminate();
+    await until(() => gaps.length === 1);
+    expect(gaps).to.deep.equal(["SUBSCRIPTION_LIMIT_EXCEEDED: too many"]);
+    expect(client.market("other")).to.have.property("eventId", "f");
+    expect(client.market(MARKET)).to.equal(undefined);
   });
 
   it("resumes without a snapshot when the exchange still has the missed batches", async () => {
