@@ -66,8 +66,8 @@ export interface PlatformSocketEvents {
 /** End of a websocket, or of the attempt to open one. */
 export interface SocketEnd {
   readonly reason: string;
-  /** HTTP status of a refused upgrade, where the platform shows it. */
-  readonly status?: number;
+  /** Error code of a refused upgrade, where the platform shows it: as `ApiError.code`. */
+  readonly code?: string;
   /** `Retry-After` of a refused upgrade, in ms. */
   readonly retryAfterMs?: number | undefined;
 }

@@ -9,6 +9,7 @@ import { WebSocket } from "ws";
 import {
   ATTEMPT_MS,
   Connection,
+  errorOf,
   HANDSHAKE_MS,
   retryAfterMs,
   type PlatformSocket,
@@ -54,16 +55,7 @@ export class NodeConnection extends Connection {
       outgoing.on("timeout", () => outgoing.destroy(new Error(`no answer within ${ATTEMPT_MS} ms`)));
       outgoing.on("error", reject);
       outgoing.on("response", (incoming) => {
-        const chunks: Buffer[] = [];
-        incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
-        incoming.on("error", reject);
-        incoming.on("end", () =>
-          resolve({
-            status: incoming.statusCode ?? 0,
-            headers: incoming.headers,
-            body: Buffer.concat(chunks).toString("utf8"),
-          }),
-        );
+        readAnswer(incoming).then(resolve, reject);
       });
       outgoing.end(request.body);
     });
@@ -83,15 +75,18 @@ export class NodeConnection extends Connection {
     });
     let refusal: Omit<SocketEnd, "reason"> = {};
     let problem = "the connection was closed";
-    socket.on("unexpected-response", (_, answer) => {
-      const status = answer.statusCode ?? 0;
-      refusal = { status, retryAfterMs: retryAfterMs(answer) };
-      problem = `the exchange answered ${status}`;
-      answer.resume();
-      socket.terminate();
+    socket.on("unexpected-response", (_, incoming) => {
+      void readAnswer(incoming)
+        .then((answer) => {
+          const { code, message } = errorOf(answer);
+          refusal = { code, retryAfterMs: retryAfterMs(answer) };
+          problem = message;
+        })
+        .catch(() => undefined)
+        .finally(() => socket.terminate());
     });
     socket.on("error", ({ message }) => {
-      if (refusal.status === undefined) problem = message;
+      if (refusal.code === undefined) problem = message;
     });
     socket.on("open", events.onOpen);
     socket.on("message", (data: Buffer) => events.onText(data.toString("utf8")));
@@ -107,4 +102,19 @@ export class NodeConnection extends Connection {
   override close(): void {
     this.#agent.destroy();
   }
+}
+
+function readAnswer(incoming: http.IncomingMessage): Promise<RawAnswer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
+    incoming.on("error", reject);
+    incoming.on("end", () =>
+      resolve({
+        status: incoming.statusCode ?? 0,
+        headers: incoming.headers,
+        body: Buffer.concat(chunks).toString("utf8"),
+      }),
+    );
+  });
 }

@@ -14,8 +14,8 @@ const TICKETS_PATH = "/v3/ws/tickets";
 const NO_BODY = new Uint8Array(0);
 
 /**
- * Returns a new one-use ticket for the stream (contract section 6.1). A rejection with a `status` of 4xx, as an `ApiError`
- * has it, ends the client; after any other it tries again.
+ * Returns a new one-use ticket for the stream (contract section 6.1). A rejection with a `code` that is
+ * final, as an `ApiError` has it, ends the client; after any other it tries again.
  */
 export type TicketProvider = () => Promise<string>;
 

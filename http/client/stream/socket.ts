@@ -16,7 +16,7 @@ export class StreamError extends Error {
   override readonly name = "StreamError";
 
   constructor(
-    /** Error code (contract section 6.16), or `HTTP_<status>` when the connection was refused. */
+    /** Error code (contract section 6.16), or the one of a refused upgrade (contract section 5.19). */
     readonly code: string,
     message: string,
     /** Whole error frame, for errors with more fields than `code` and `message`. */
@@ -29,8 +29,8 @@ export class StreamError extends Error {
 /** Opening and callbacks of a socket. */
 export interface SocketOptions {
   /**
-   * Opens a websocket with a new signature or ticket. A rejection counts as a lost connection, and one with a `status` of
-   * 4xx, as an `ApiError` has it, as a refusal.
+   * Opens a websocket with a new signature or ticket. A rejection counts as a lost connection, and one with a `code`
+   * that is final, as an `ApiError` has it, as a refusal.
    */
   readonly open: (events: PlatformSocketEvents) => Promise<PlatformSocket>;
   /** Called with every frame that replies to no request. */
@@ -49,9 +49,36 @@ const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 3_000;
 /** Silence after which a connection counts as dead, in ms. The exchange sends a heartbeat every 15 s. */
 const SILENCE_MS = 40_000;
+/** Life after which a connection counts as a good one without a reply, in ms: its end begins with the shortest pause. */
+const GOOD_LIFE_MS = 10_000;
 const REPLY_MS = 10_000;
 const PATIENCE_MS = 60_000;
 const OPENING_POLL_MS = 250;
+
+/**
+ * Codes of a refused connection that no later attempt changes: the key, the session or the account must change. The page
+ * of a proxy has no code of the exchange, and may be gone at the next attempt.
+ */
+const FINAL_CODES: ReadonlySet<string> = new Set([
+  "INVALID_QUERY",
+  "INVALID_BODY",
+  "UNAUTHENTICATED",
+  "INVALID_CREDENTIALS",
+  "TOTP_REQUIRED",
+  "TOTP_NOT_ENROLLED",
+  "SIGNATURE_REJECTED",
+  "FORBIDDEN",
+  "KEY_NOT_FOUND",
+  "NOT_A_SUBACCOUNT_KEY",
+  "ACCOUNT_LOCKED",
+  "SELF_EXCLUDED",
+  "ANONYMIZED_NETWORK",
+  "RESTRICTED_NETWORK_REGION",
+  "GEOLOCATION_FAILED",
+  "INVALID_GEOLOCATION_REGION",
+  "RESTRICTED_GEOLOCATION_REGION",
+  "GEOLOCATION_EXPIRED",
+]);
 
 const ReplyFrame = z.looseObject({ nonce: z.optional(z.int()) });
 const ErrorFrame = z.object({ code: z.string(), message: z.string() });
@@ -73,6 +100,8 @@ export class RequestSocket {
   #sentAt: number[] = [];
   /** Error of every request after the end of the socket: it was closed, or the exchange refused it. */
   #end: Error | undefined;
+  /** Pause before the next attempt to connect, in ms. */
+  #pauseMs = FIRST_PAUSE_MS;
   #silenceTimer: ReturnType<typeof setTimeout> | undefined;
   #opened: Promise<void>;
   #resolveOpened: () => void = () => undefined;
@@ -85,7 +114,7 @@ export class RequestSocket {
 
   /** Connects, and reconnects after every loss until `close`. Rejects with `StreamError` when the exchange refuses the key. */
   connect(): Promise<void> {
-    void this.#attempt(FIRST_PAUSE_MS);
+    void this.#attempt();
     return this.#opened;
   }
 
@@ -173,23 +202,24 @@ export class RequestSocket {
     return Math.max(0, oldest + 1_000 - now);
   }
 
-  /** Opens a connection, and schedules the next attempt after `pauseMs` when that fails or when the connection ends. */
-  async #attempt(pauseMs: number): Promise<void> {
+  /** Opens a connection, and schedules the next attempt when that fails or when the connection ends. */
+  async #attempt(): Promise<void> {
     let socket: PlatformSocket | undefined;
-    let nextPauseMs = pauseMs;
+    let openedAt = Infinity;
     let problem: string | undefined;
     const ended = (end: SocketEnd): void => {
       clearTimeout(this.#silenceTimer);
       const reason = problem ?? end.reason;
+      if (Date.now() - openedAt >= GOOD_LIFE_MS) this.#pauseMs = FIRST_PAUSE_MS;
       if (socket !== undefined && this.#socket === socket) this.#lose(reason);
       if (this.hasEnded) return;
-      if (isRefusal(end.status)) this.#refuse(`HTTP_${end.status}`, reason);
-      else this.#attemptLater(Math.max(nextPauseMs, end.retryAfterMs ?? 0));
+      if (end.code !== undefined && isFinal(end.code, reason)) this.#refuse(end.code, reason);
+      else this.#attemptLater(end.retryAfterMs ?? 0);
     };
     try {
       socket = await this.#options.open({
         onOpen: () => {
-          nextPauseMs = FIRST_PAUSE_MS;
+          openedAt = Date.now();
           this.#begin(socket);
         },
         onText: (text) => {
@@ -206,8 +236,7 @@ export class RequestSocket {
       });
       if (this.hasEnded) socket.close();
     } catch (error) {
-      const status = statusOf(error);
-      ended({ reason: error instanceof Error ? error.message : String(error), ...status });
+      ended({ reason: error instanceof Error ? error.message : String(error), ...codeOf(error) });
     }
   }
 
@@ -238,10 +267,11 @@ export class RequestSocket {
     this.#options.onRefused(error);
   }
 
-  #attemptLater(pauseMs: number): void {
-    const jittered = pauseMs * (0.75 + Math.random() / 2);
+  #attemptLater(atLeastMs: number): void {
+    const jittered = Math.max(this.#pauseMs, atLeastMs) * (0.75 + Math.random() / 2);
+    this.#pauseMs = Math.min(this.#pauseMs * 2, LONGEST_PAUSE_MS);
     setTimeout(() => {
-      if (!this.hasEnded) void this.#attempt(Math.min(pauseMs * 2, LONGEST_PAUSE_MS));
+      if (!this.hasEnded) void this.#attempt();
     }, jittered);
   }
 
@@ -265,6 +295,7 @@ export class RequestSocket {
       try {
         waiting.onReply(frame);
         waiting.resolve(frame);
+        this.#pauseMs = FIRST_PAUSE_MS;
       } catch (unreadable) {
         waiting.reject(unreadable instanceof Error ? unreadable : new Error(String(unreadable)));
       }
@@ -280,13 +311,13 @@ export class RequestSocket {
   }
 }
 
-/** Returns true for an HTTP status that the next attempt would get too. */
-function isRefusal(status: number | undefined): boolean {
-  return status !== undefined && status >= 400 && status < 500 && status !== 429;
+/** Returns true for a refusal that the next attempt would get too. A clock that is wrong now may be set by then. */
+function isFinal(code: string, reason: string): boolean {
+  return FINAL_CODES.has(code) && !reason.includes("timestamp too");
 }
 
-/** Returns the HTTP status of an error, if it has one. */
-function statusOf(error: unknown): Pick<SocketEnd, "status"> {
-  if (!(error instanceof Error && "status" in error)) return {};
-  return typeof error.status === "number" ? { status: error.status } : {};
+/** Returns the code of an error, if it has one. */
+function codeOf(error: unknown): Pick<SocketEnd, "code"> {
+  if (!(error instanceof Error && "code" in error)) return {};
+  return typeof error.code === "string" ? { code: error.code } : {};
 }

@@ -107,7 +107,7 @@ describe("client: in a browser", function () {
         { origin: stack.url, email, password, marketId },
       );
       expect(known).to.equal("a book of 0 orders");
-      expect(refused).to.include("HTTP_401").and.include("the session has ended");
+      expect(refused).to.include("UNAUTHENTICATED").and.include("the session has ended");
     });
   });
 });

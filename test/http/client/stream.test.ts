@@ -43,12 +43,24 @@ describe("client: the stream", () => {
   let snapshots: (readonly OpenOrder[])[];
   let gaps: string[];
   let reconnects: number;
+  let refusedUpgrades: number;
 
   function send(frame: object): void {
     sockets.at(-1)?.send(JSON.stringify(frame));
   }
 
+  function refuseUpgrades(status: number, body: string): void {
+    server.options.verifyClient = (
+      _: unknown,
+      decide: (accept: boolean, code: number, message: string) => void,
+    ) => {
+      refusedUpgrades += 1;
+      decide(false, status, body);
+    };
+  }
+
   beforeEach(async () => {
+    refusedUpgrades = 0;
     [requests, sockets, orders, snapshots, gaps, reconnects] = [[], [], [], [], [], 0];
     server = new WebSocketServer({ port: 0, host: "127.0.0.1" });
     server.on("connection", (socket) => {
@@ -390,11 +402,9 @@ describe("client: the stream", () => {
     expect(Date.now() - began).to.be.below(1_000);
   });
 
-  it("ends with the refusal when a later connection is refused", async () => {
+  it("ends with the refusal when a later connection is refused for good", async () => {
     await client.connect();
-    server.options.verifyClient = (_: unknown, decide: (accept: boolean, code: number) => void) => {
-      decide(false, 401);
-    };
+    refuseUpgrades(401, JSON.stringify({ code: "SIGNATURE_REJECTED", message: "unknown key" }));
     const refusals: StreamError[] = [];
     const refused = new StreamClient(connection, new Signer(KEY), {
       refused: (error) => refusals.push(error),
@@ -402,8 +412,29 @@ describe("client: the stream", () => {
     expect(await refused.connect().catch((error: unknown) => error)).to.be.instanceOf(StreamError);
     sockets.at(-1)?.terminate();
     const problem = await client.cancelAll().catch((error: unknown) => error);
-    expect(problem).to.be.instanceOf(StreamError).and.include({ code: "HTTP_401" });
-    expect(refusals.map(({ code }) => code)).to.deep.equal(["HTTP_401"]);
+    expect(problem).to.be.instanceOf(StreamError).and.include({ code: "SIGNATURE_REJECTED" });
+    expect(refusals.map(({ code }) => code)).to.deep.equal(["SIGNATURE_REJECTED"]);
+  });
+
+  for (const [status, body] of [
+    [403, "<h1>Forbidden</h1>"],
+    [401, '{"code":"SIGNATURE_REJECTED","message":"timestamp too old: Svc-Timestamp is off"}'],
+    [409, '{"code":"REQUEST_IN_PROGRESS","message":"wait"}'],
+  ] as const) {
+    it(`tries again after an upgrade that is answered with ${status} ${body.slice(0, 30)}`, async () => {
+      refuseUpgrades(status, body);
+      const connecting = client.connect();
+      await until(() => refusedUpgrades === 2);
+      delete server.options.verifyClient;
+      await connecting;
+    });
+  }
+
+  it("waits longer after each connection that ends before a reply", async () => {
+    server.on("connection", (socket) => socket.terminate());
+    void client.connect();
+    await new Promise((resolve) => setTimeout(resolve, 1_200));
+    expect(sockets.length).to.be.within(2, 5);
   });
 
   it("returns refused orders of a batch, and throws other refusals with their code", async () => {
