@@ -6,6 +6,7 @@ import type { SessionAnswer, Transfer } from "../../surface-a/schemas/account.js
 import { Link } from "../app/router.js";
 import { useAction } from "../data/action.js";
 import { call } from "../data/api.js";
+import { newId } from "../data/attempts.js";
 import { Refusal } from "../data/refusal.js";
 import { useResource } from "../data/resource.js";
 import { Button } from "../parts/button.js";
@@ -122,13 +123,6 @@ function TransferForm({ subaccount, onClose, onMoved }: Omit<TransferDialogProps
       </div>
     </form>
   );
-}
-
-/** Returns an id of random hex digits. `crypto.randomUUID` is missing where the page has no HTTPS. */
-function newId(): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
-    byte.toString(16).padStart(2, "0"),
-  ).join("");
 }
 
 function tooMuch(direction: Direction, available: string | null): Refusal {

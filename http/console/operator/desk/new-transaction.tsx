@@ -1,9 +1,10 @@
 /** Dialog that posts a transaction to a wallet of a trader. */
 
-import { useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { z } from "zod";
 import type { TransactedOrApproval } from "../../../admin/schemas/operator.js";
 import { call } from "../../data/api.js";
+import { sendOnce } from "../../data/attempts.js";
 import { showMoney } from "../../data/money.js";
 import { Choice, TextField } from "../../parts/field.js";
 import { Consequence } from "../consequence.js";
@@ -25,8 +26,6 @@ export function NewTransaction({ trader, onDone, onClose }: DialogProps) {
   const [kind, setKind] = useState<Kind>("DEPOSIT");
   const [amount, setAmount] = useState("");
   const [wallet, setWallet] = useState("own");
-  // A second click, or a click after a lost answer, posts the same transaction.
-  const clientRef = useRef(`desk ${Date.now()}`);
   const wallets = [
     ["own", "own wallet"] as const,
     ...trader.subaccounts.map(({ keyId, label }) => [keyId, label] as const),
@@ -42,19 +41,12 @@ export function NewTransaction({ trader, onDone, onClose }: DialogProps) {
       confirm="Post the transaction"
       disabled={fault}
       act={async (reason) => {
-        const answer = await call<z.infer<typeof TransactedOrApproval>>(
-          "POST",
-          `/admin/v1/traders/${trader.traderId}/transactions`,
-          {
-            body: {
-              kind,
-              amount: text,
-              currency: "CASH",
-              reason,
-              clientRef: clientRef.current,
-              ...(wallet === "own" ? {} : { subaccountKeyId: wallet }),
-            },
-          },
+        const path = `/admin/v1/traders/${trader.traderId}/transactions`;
+        const subaccount = wallet === "own" ? {} : { subaccountKeyId: wallet };
+        const body = { kind, amount: text, currency: "CASH", reason, ...subaccount };
+        const wanted = ["transaction", trader.traderId, wallet, kind, Number(text)].join(" ");
+        const answer = await sendOnce(wanted, (clientRef) =>
+          call<z.infer<typeof TransactedOrApproval>>("POST", path, { body: { ...body, clientRef } }),
         );
         onDone(
           "approvalId" in answer

@@ -1,6 +1,6 @@
 /** Page that creates an event together with its first set of markets. */
 
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { Link, navigate } from "../../app/router.js";
 import { call } from "../../data/api.js";
 import { useAction } from "../../data/action.js";
@@ -19,6 +19,7 @@ import { NEW_SET, planOf, SetFields } from "../markets/set-fields.js";
 import { marketsOf } from "../markets/sets.js";
 import { whyNot } from "../permission.js";
 import { plural } from "../words.js";
+import { eventCreation } from "./create.js";
 import { fromField, StartField, toField, VisibleField } from "./fields.js";
 
 interface League {
@@ -62,6 +63,7 @@ function Form({ leagues }: { readonly leagues: readonly League[] }) {
   const [event, setEvent] = useState<EventAnswer>();
   const [created, setCreated] = useState(0);
   const [batch, setBatch] = useState<Batch>();
+  const creation = useRef(eventCreation());
 
   const isGame = type !== "Future";
   const sides = { home: home.trim(), away: away.trim() };
@@ -73,25 +75,23 @@ function Form({ leagues }: { readonly leagues: readonly League[] }) {
   const sport = leagues.find(({ name }) => name === leagueName)?.sport;
 
   const create = useAction(async () => {
+    if (sport === undefined || startsTs === undefined) return;
     const game = { homeTeam: { name: sides.home }, awayTeam: { name: sides.away } };
     // A second try after markets were refused must not create the event again.
     const made =
       event ??
-      (await call<EventAnswer>("POST", "/admin/v1/events", {
-        body: {
-          sport,
-          league: leagueName,
-          type,
-          description: description.trim(),
-          startsTs,
-          visible,
-          ...(isGame ? { game } : {}),
-        },
+      (await creation.current({
+        sport,
+        league: leagueName,
+        type,
+        description: description.trim(),
+        startsTs,
+        visible,
+        ...(isGame ? { game } : {}),
       }));
     setEvent(made);
-    const wanted = planned.filter(({ description: name }) => batch === undefined || isRefused(batch, name));
     setCreated(0);
-    const result = await createMarkets(made.eventId, wanted, setCreated);
+    const result = await createMarkets(made.eventId, planned, setCreated);
     setBatch(result);
     if (result.refused.length === 0) navigate(`/operator/events/${made.eventId}`);
   });
@@ -159,7 +159,7 @@ function Form({ leagues }: { readonly leagues: readonly League[] }) {
         <Note kind="warning">
           <p>
             The event exists: <Link to={`/operator/events/${event.eventId}`}>{event.description}</Link>. Only
-            the refused markets are tried again.
+            the markets that it does not have are created now.
           </p>
         </Note>
       )}
@@ -175,8 +175,4 @@ function Form({ leagues }: { readonly leagues: readonly League[] }) {
       </div>
     </form>
   );
-}
-
-function isRefused(batch: Batch, description: string): boolean {
-  return batch.refused.some(({ market }) => market === description);
 }

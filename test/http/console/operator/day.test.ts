@@ -206,6 +206,39 @@ describe("the operators' day in the console", function () {
     expect(await page.getByLabel("Reason").inputValue()).to.equal("fog over the stadium");
   });
 
+  it("creates an event and its markets once, although answers are lost", async () => {
+    const { page } = await visitAs(served.stack.operatorLogin, "owner", "/operator/events/new");
+    const lost = new Set<string>();
+    await page.route(/\/admin\/v1\/(events|markets)$/, async (route) => {
+      const { pathname } = new URL(route.request().url());
+      if (route.request().method() !== "POST" || lost.has(pathname)) return route.continue();
+      lost.add(pathname);
+      await route.fetch();
+      return route.abort();
+    });
+    await page.getByLabel("League").selectOption("NFL");
+    await page.getByLabel("Home side").fill("Wasps");
+    await page.getByLabel("Away side").fill("Moths");
+    await page.getByLabel("Totals").fill("41.5");
+    const create = button(page, "Create the event and 2 markets");
+    await create.click();
+    await shown(page, "UNREACHABLE");
+    await create.click();
+    await shown(page, "1 market created, 1 refused:");
+    await page.getByLabel("Totals").fill("42.5");
+    await create.click();
+    await page.getByRole("heading", { name: "Moths at Wasps" }).waitFor();
+    const operator = await operatorCalls(served.stack);
+    const { items: events } = (await operator("GET /admin/v1/events")).json as {
+      items: { eventId: string; description: string }[];
+    };
+    const made = events.filter(({ description }) => description === "Moths at Wasps");
+    expect(made).to.have.lengthOf(1);
+    const { json } = await operator(`GET /admin/v1/markets?event=${made[0]?.eventId}`);
+    const names = (json["items"] as { description: string }[]).map(({ description }) => description);
+    expect(names.toSorted()).to.deep.equal(["Total 41.5", "Total 42.5", "Wasps v Moths: winner"]);
+  });
+
   it("corrects an event and a market, and cancels an event with a second operator", async () => {
     const { stack } = served;
     const { eventId, marketId } = await newMarket(stack);

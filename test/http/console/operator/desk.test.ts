@@ -129,6 +129,34 @@ describe("the desk in the console", function () {
     expect(amounts.filter((amount) => amount === "12.50000")).to.have.length(1);
   });
 
+  it("posts a transaction once when its answer is lost and its dialog is opened again", async () => {
+    const { traderId } = trader.account;
+    const path = `/admin/v1/traders/${traderId}/transactions`;
+    const { page } = await visit(`/operator/desk/${traderId}`);
+    let isLost = false;
+    await page.route(`**${path}`, async (route) => {
+      if (route.request().method() !== "POST" || isLost) return route.continue();
+      isLost = true;
+      await route.fetch();
+      return route.abort();
+    });
+    const dialog = page.getByRole("dialog");
+    const post = async (amount: string): Promise<void> => {
+      await button(page, "Post a transaction").click();
+      await dialog.getByLabel("Amount in dollars").fill(amount);
+      await dialog.getByLabel("Reason").fill("paid in");
+      await button(dialog, "Post the transaction").click();
+    };
+    await post("7.25");
+    await dialog.getByText("UNREACHABLE").waitFor();
+    await button(dialog, "Leave it as it is").click();
+    await post("7.25");
+    await page.getByText(/^Posted\./).waitFor();
+    const { json } = await operator(`GET ${path}`);
+    const amounts = (json["items"] as { amount: string }[]).map(({ amount }) => amount);
+    expect(amounts.filter((amount) => amount === "7.25000")).to.have.length(1);
+  });
+
   it("says in words what the role of the operator may not do", async () => {
     const viewer = await addOperator(served.stack, "viewer");
     const address = `/operator/desk/${trader.account.traderId}`;
