@@ -94,7 +94,7 @@ describe("the desk in the console", function () {
     const { page } = opened;
     await button(page, "Change the state").click();
     const dialog = page.getByRole("dialog");
-    await dialog.getByText("1 open orders of the trader are canceled").waitFor();
+    await dialog.getByText("1 open order of the trader is canceled").waitFor();
     await expectSound(opened);
     // Playwright waits for a disabled button; a person clicks anyway.
     await button(dialog, "Change the state").click({ force: true });
