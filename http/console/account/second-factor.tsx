@@ -61,13 +61,16 @@ export function SecondFactor({ account, onEnrolled }: SecondFactorProps) {
           : "An operator signs in with a password and a one-time password of an authenticator app."}
       </p>
       {recoveryCodes.length > 0 && (
-        <Note kind="done">
-          <p>
-            The app is enrolled. Each of these recovery codes works once in place of a one-time password. They
-            are shown only now: keep them where you keep your passwords.
-          </p>
-          <pre>{recoveryCodes.join("\n")}</pre>
-        </Note>
+        <div data-stays>
+          <Note kind="done">
+            <p>
+              The app is enrolled. Each of these recovery codes works once in place of a one-time password.
+              They are shown only now: keep them where you keep your passwords.
+            </p>
+            <pre>{recoveryCodes.join("\n")}</pre>
+            <Button onClick={() => setRecoveryCodes([])}>I have kept them</Button>
+          </Note>
+        </div>
       )}
       {offer === undefined ? (
         <form

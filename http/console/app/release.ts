@@ -1,6 +1,7 @@
 /** Reloads a page that was left open while the service was released anew, because its files are gone. */
 
 import { settings } from "../data/settings.js";
+import { isHeld } from "./stays.js";
 
 const CHECK_MS = 60_000;
 
@@ -16,14 +17,18 @@ async function isReleased(): Promise<boolean> {
   }
 }
 
-/** A form that holds unsent input is not thrown away, nor is a dialog that has to stay. */
+/** Fields in which the visitor has typed; a field that the page has filled itself is not among them. */
+const edited = new WeakSet<Element>();
+
+/** A form that holds unsent input is not thrown away, nor is what has to stay. */
 function hasUnfinished(): boolean {
-  if (document.querySelector("[data-stays]") !== null) return true;
+  if (isHeld()) return true;
   return [...document.querySelectorAll("input, textarea")].some(
     (field) =>
       (field instanceof HTMLInputElement || field instanceof HTMLTextAreaElement) &&
       !["checkbox", "radio", "search"].includes(field.type) &&
-      field.value !== field.defaultValue,
+      edited.has(field) &&
+      field.value !== "",
   );
 }
 
@@ -37,11 +42,8 @@ export function watchRelease(): void {
   document.addEventListener("visibilitychange", () => {
     if (!document.hidden) void check();
   });
-  // A chunk of an older release no longer exists.
-  window.addEventListener("vite:preloadError", (event) => {
-    event.preventDefault();
-    void isReleased().then((released) => {
-      if (released) window.location.reload();
-    });
-  });
+  document.addEventListener("input", ({ target }) => target instanceof Element && edited.add(target), true);
+  // A chunk of an older release no longer exists. The error goes on to whoever loads the chunk, because a lost connection
+  // has the same effect.
+  window.addEventListener("vite:preloadError", () => void check());
 }

@@ -2,18 +2,32 @@
 
 import { signal } from "@preact/signals";
 import type { ComponentChildren, TargetedMouseEvent } from "preact";
+import { isHeld, mayLeave } from "./stays.js";
 
 const read = (): URL => new URL(window.location.href);
 
 /** Address that is shown. */
 export const address = signal(read());
+
+/** Returns true when both addresses show the same, whatever place within it. */
+function isSame(one: URL, other: URL): boolean {
+  return one.pathname === other.pathname && one.search === other.search;
+}
+
 window.addEventListener("popstate", () => {
-  address.value = read();
+  const next = read();
+  if (isSame(next, address.peek()) || mayLeave()) address.value = next;
+  // The browser has gone back already, so the page takes its address again.
+  else window.history.pushState(null, "", address.peek());
+});
+window.addEventListener("beforeunload", (event) => {
+  if (isHeld()) event.preventDefault();
 });
 
 /** Opens an address of the console. `replace` leaves no entry in the history of the browser. */
 export function navigate(to: string, { replace = false } = {}): void {
   const next = new URL(to, window.location.href);
+  if (!isSame(next, address.peek()) && !mayLeave()) return;
   const isOtherPage = next.pathname !== address.value.pathname;
   if (replace) window.history.replaceState(null, "", next);
   else window.history.pushState(null, "", next);

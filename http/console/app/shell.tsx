@@ -2,17 +2,17 @@
 
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { asRefusal, type Refusal } from "../data/refusal.js";
 import { session, signInAddress, type Session } from "../data/session.js";
 import { logOut } from "../data/sign-in.js";
 import { settings } from "../data/settings.js";
 import { Button } from "../parts/button.js";
 import { Empty, Skeleton } from "../parts/loaded.js";
-import { Notice } from "../parts/notice.js";
+import { Note } from "../parts/notice.js";
 import { PriceSwitch } from "../parts/price-switch.js";
 import { PAGES, type Page, type PageProps } from "./pages.js";
 import { matchPath } from "./paths.js";
 import { address, Link, navigate } from "./router.js";
+import { mayLeave } from "./stays.js";
 import { nextTheme, theme } from "./theme.js";
 
 /** Returns the page of an address, and the parameters in it. */
@@ -90,7 +90,7 @@ function NotFound() {
 /** A page, once its code is there and its visitor may open it. */
 function Opened({ page, parameters }: { readonly page: Page; readonly parameters: PageProps }) {
   const [loaded, setLoaded] = useState<{ readonly page: Page; readonly View: ComponentType<PageProps> }>();
-  const [refusal, setRefusal] = useState<Refusal>();
+  const [failed, setFailed] = useState<Page>();
   const admitted = mayOpen(page, session.value);
   const isElsewhere = page.for !== "everybody" && session.value === undefined;
 
@@ -98,11 +98,20 @@ function Opened({ page, parameters }: { readonly page: Page; readonly parameters
     document.title = `${page.title} · Overround`;
     if (isElsewhere) navigate(signInAddress(), { replace: true });
     if (!admitted) return;
-    setRefusal(undefined);
+    setFailed(undefined);
+    // A page that was left before its code arrived is not shown.
+    let isOver = false;
     page.load().then(
-      ({ default: View }) => setLoaded({ page, View }),
-      (error: unknown) => setRefusal(asRefusal(error)),
+      ({ default: View }) => {
+        if (!isOver) setLoaded({ page, View });
+      },
+      () => {
+        if (!isOver) setFailed(page);
+      },
     );
+    return () => {
+      isOver = true;
+    };
   }, [page, admitted, isElsewhere]);
 
   if (!admitted && !isElsewhere)
@@ -111,7 +120,13 @@ function Opened({ page, parameters }: { readonly page: Page; readonly parameters
         <p>You are signed in as {session.value?.email}. Sign in with another account to open it.</p>
       </Empty>
     );
-  if (refusal !== undefined) return <Notice refusal={refusal} />;
+  if (failed === page)
+    return (
+      <Note kind="warning">
+        <p>The code of this page could not be loaded. Check the connection, then try again.</p>
+        <Button onClick={() => window.location.reload()}>Try again</Button>
+      </Note>
+    );
   if (loaded?.page !== page || !admitted) return <Skeleton rows={6} />;
   return <loaded.View {...parameters} />;
 }
@@ -145,7 +160,12 @@ function Header() {
             <Link to="/account" class="header-email">
               {held.email}
             </Link>
-            <Button kind="quiet" onClick={() => void logOut().then(() => navigate("/"))}>
+            <Button
+              kind="quiet"
+              onClick={() => {
+                if (mayLeave()) void logOut().then(() => navigate("/"));
+              }}
+            >
               Log out
             </Button>
           </>

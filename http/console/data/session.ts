@@ -3,6 +3,7 @@
 import { signal } from "@preact/signals";
 import type { OperatorRole } from "../../../db/schema/operator-roles.js";
 import { address, navigate } from "../app/router.js";
+import { isHeld } from "../app/stays.js";
 
 export interface Session {
   readonly token: string;
@@ -43,11 +44,14 @@ export function keepSession(value: Session | undefined): void {
 
 /** Returns the address of the sign-in page, which leads back to `place`. */
 export function signInAddress(place = address.value.pathname + address.value.search): string {
-  return place === "/" || place.startsWith("/login") ? "/login" : `/login?next=${encodeURIComponent(place)}`;
+  if (place.startsWith("/login")) return place;
+  return place === "/" ? "/login" : `/login?next=${encodeURIComponent(place)}`;
 }
 
 /** Asks to sign in again after the end of the session, and then returns to the same place. */
 export function expireSession(): void {
+  // A secret that is shown only once stays; the next request asks again.
+  if (isHeld()) return;
   keepSession(undefined);
   navigate(signInAddress(), { replace: true });
 }

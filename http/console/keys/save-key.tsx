@@ -19,7 +19,7 @@ function fileName(name: string): string {
   return `overround-${plain.replace(/^-|-$/g, "")}.pem`;
 }
 
-/** Offers the file, and asks before the page is left without it. */
+/** Offers the file, and stays until it is saved. */
 export function SaveKey({ name, keyId, privateKey, onSaved }: SaveKeyProps) {
   const [isSaved, setIsSaved] = useState(false);
   const [url, setUrl] = useState<string>();
@@ -28,12 +28,6 @@ export function SaveKey({ name, keyId, privateKey, onSaved }: SaveKeyProps) {
     setUrl(made);
     return () => URL.revokeObjectURL(made);
   }, [privateKey]);
-  useEffect(() => {
-    if (isSaved) return;
-    const ask = (event: BeforeUnloadEvent): void => event.preventDefault();
-    window.addEventListener("beforeunload", ask);
-    return () => window.removeEventListener("beforeunload", ask);
-  }, [isSaved]);
   return (
     <div data-stays>
       <Note kind="warning">

@@ -79,22 +79,32 @@ function ChartOf({
 }) {
   const element = useRef<HTMLDivElement>(null);
   const [chart, setChart] = useState<Chart>();
+  const [isMissing, setIsMissing] = useState(false);
   const [form, prices, appearance] = [chartForm.value, priceForm.value, theme.value];
   useEffect(() => {
     let made: Chart | undefined;
     let isOver = false;
-    void import("./chart.js").then(({ makeChart }) => {
-      if (isOver || element.current === null) return;
-      made = makeChart(element.current, form, accent);
-      setChart(made);
-    });
+    import("./chart.js").then(
+      ({ makeChart }) => {
+        if (isOver || element.current === null) return;
+        made = makeChart(element.current, form, accent);
+        setChart(made);
+        setIsMissing(false);
+      },
+      () => setIsMissing(true),
+    );
     return () => {
       isOver = true;
       made?.destroy();
     };
   }, [form, prices, appearance, accent]);
   useEffect(() => chart?.show(columnsOf(candles, range, Date.now())), [chart, candles, range]);
-  return <div ref={element} class="history-chart" aria-hidden="true" />;
+  return (
+    <>
+      {isMissing && <p class="quiet">The chart could not be loaded. The table has the same numbers.</p>}
+      <div ref={element} class="history-chart" aria-hidden="true" />
+    </>
+  );
 }
 
 const COLUMNS = [

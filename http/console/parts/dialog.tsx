@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
+import { isHeld } from "../app/stays.js";
 
 interface DialogProps {
   readonly title: string;
@@ -9,9 +10,6 @@ interface DialogProps {
   readonly onClose: () => void;
   readonly children: ComponentChildren;
 }
-
-/** Content with this attribute keeps its dialog open until the content itself is done. */
-const STAYS = "[data-stays]";
 
 /** A modal dialog of the browser: Escape closes it, and the focus returns to where it was. */
 export function Dialog({ title, open, onClose, children }: DialogProps) {
@@ -23,7 +21,7 @@ export function Dialog({ title, open, onClose, children }: DialogProps) {
     if (open && !current.open) current.showModal();
     if (!open && current.open) current.close();
   }, [open]);
-  const stays = (): boolean => open && dialog.current?.querySelector(STAYS) !== null;
+  const stays = (): boolean => open && dialog.current !== null && isHeld(dialog.current);
   return (
     <dialog
       ref={dialog}

@@ -1,3 +1,4 @@
+/// <reference lib="dom" />
 import { expect } from "chai";
 import { expectSound, serveConsole } from "../../support/console/browser.js";
 
@@ -13,6 +14,56 @@ describe("shell of the console", () => {
     });
     expect(scrollWidth).to.be.at.most(clientWidth);
     await expectSound(opened);
+  });
+
+  it("shows the page that was opened last, whichever code arrives first", async () => {
+    const { page } = await served.visit("/login");
+    let arrive: () => void = () => undefined;
+    const arrived = new Promise<void>((resolve) => (arrive = resolve));
+    await page.route("**/assets/status-*.js", async (route) => {
+      await arrived;
+      await route.continue();
+    });
+    const links = page.getByRole("contentinfo");
+    await links.getByRole("link", { name: "Status" }).click();
+    await links.getByRole("link", { name: "Signature lab" }).click();
+    await page.getByRole("heading", { name: "Signature lab" }).waitFor();
+    const answer = page.waitForResponse("**/assets/status-*.js");
+    arrive();
+    await (await answer).finished();
+    await page.waitForTimeout(300);
+    expect(await page.getByRole("heading", { name: "Signature lab" }).count()).to.equal(1);
+  });
+
+  it("says when the code of a page cannot be loaded, and tries again", async () => {
+    const { page } = await served.visit("/login");
+    await page.route("**/assets/lab-*.js", (route) => route.abort());
+    await page.getByRole("link", { name: "Signature lab" }).click();
+    await page.getByText("The code of this page could not be loaded.").waitFor();
+    await page.unroute("**/assets/lab-*.js");
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.getByRole("heading", { name: "Signature lab" }).waitFor();
+  });
+
+  it("reloads for a new release, unless the visitor has typed something", async () => {
+    const { page } = await served.visit("/login");
+    const email = page.getByLabel("E-mail");
+    await email.fill("ann@example.com");
+    let checks = 0;
+    await page.route("**/release.json", async (route) => {
+      checks += 1;
+      await route.fulfill({ json: { release: "another" } });
+    });
+    const showAgain = () => page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
+    await showAgain();
+    await page.waitForTimeout(300);
+    expect([checks, await email.inputValue()]).to.deep.equal([0, "ann@example.com"]);
+    await email.fill("");
+    // The page itself fills fields without an event.
+    await page.getByLabel("Password").evaluate((field: HTMLInputElement) => (field.value = "of the page"));
+    const reloaded = page.waitForEvent("domcontentloaded");
+    await showAgain();
+    await reloaded;
   });
 
   it("serves the files of the pages for a year, and the document anew each time", async () => {

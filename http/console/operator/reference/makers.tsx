@@ -28,11 +28,13 @@ export function Makers() {
   return (
     <>
       {secret !== undefined && (
-        <Note kind="warning">
-          <p>The secret is shown only now: hand it to the market maker.</p>
-          <pre>{`client_id ${secret.clientId}\nclient_secret ${secret.clientSecret}`}</pre>
-          <Button onClick={() => setSecret(undefined)}>It is handed over</Button>
-        </Note>
+        <div data-stays>
+          <Note kind="warning">
+            <p>The secret is shown only now: hand it to the market maker.</p>
+            <pre>{`client_id ${secret.clientId}\nclient_secret ${secret.clientSecret}`}</pre>
+            <Button onClick={() => setSecret(undefined)}>It is handed over</Button>
+          </Note>
+        </div>
       )}
       <Form
         title="Add a client"

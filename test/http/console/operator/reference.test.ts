@@ -100,6 +100,8 @@ describe("the reference data in the console", function () {
     await page.getByRole("button", { name: "Add the client" }).click();
     await page.getByText("The secret is shown only now").waitFor();
     await expectSound(opened);
+    await page.getByRole("tab", { name: "Strike requests" }).click();
+    await page.getByText("The secret is shown only now").waitFor();
     await page.getByRole("button", { name: "It is handed over" }).click();
     expect(await page.getByText("client_secret").count()).to.equal(0);
     await page.getByRole("button", { name: "Remove maker" }).click();
