@@ -32,8 +32,16 @@ export interface EventExposure extends Exposure {
 /** Statuses in which an event may hold orders or positions: a canceled one waits for the prices of its FMV markets. */
 const MAY_HOLD = [...UNDERWAY, "FINAL", "CANCELED"] as const;
 
-/** Returns the figures of a group of markets as SQL; `orders` and `market_totals` are summed before they are joined. */
-function figuresOf(db: Queries) {
+/**
+ * Returns the figures of a group of markets as SQL; `orders` and `market_totals` are summed before they are joined. Only rows of
+ * the markets that meet a condition are read and summed: the totals of settled markets stay in the table for ever.
+ */
+function figuresOf(db: Queries, ofMarkets: SQL | undefined) {
+  const marketIds = db
+    .select({ marketId: markets.marketId })
+    .from(markets)
+    .innerJoin(events, eq(events.eventId, markets.eventId))
+    .where(ofMarkets);
   const open = db
     .select({
       marketId: orders.marketId,
@@ -41,7 +49,13 @@ function figuresOf(db: Queries) {
       contracts: sum(orders.remaining).as("open_contracts"),
     })
     .from(orders)
-    .where(and(inArray(orders.status, ["PENDING", "OPEN"]), lte(orders.endedTs, 0)))
+    .where(
+      and(
+        inArray(orders.status, ["PENDING", "OPEN"]),
+        lte(orders.endedTs, 0),
+        inArray(orders.marketId, marketIds),
+      ),
+    )
     .groupBy(orders.marketId)
     .as("open");
   const escrowOf = (currency: Currency): SQL =>
@@ -53,6 +67,7 @@ function figuresOf(db: Queries) {
       coin: escrowOf("COIN").as("coin"),
     })
     .from(marketTotals)
+    .where(inArray(marketTotals.marketId, marketIds))
     .groupBy(marketTotals.marketId)
     .as("held");
   const whole = (value: SQL): SQL<number> => sql`coalesce(sum(${value}), 0)`.mapWith(Number);
@@ -81,20 +96,25 @@ function exposureOf({ openOrders, openContracts, cash, coin }: Figures): Exposur
 
 /** Returns the exposure of each market of an event. */
 export async function exposureOfMarkets(db: Queries, eventId: string): Promise<MarketExposure[]> {
-  const { open, held, columns } = figuresOf(db);
+  const ofEvent = eq(markets.eventId, eventId);
+  const { open, held, columns } = figuresOf(db, ofEvent);
   const rows = await db
     .select({ marketId: markets.marketId, ...columns })
     .from(markets)
     .leftJoin(open, eq(open.marketId, markets.marketId))
     .leftJoin(held, eq(held.marketId, markets.marketId))
-    .where(eq(markets.eventId, eventId))
+    .where(ofEvent)
     .groupBy(markets.marketId);
   return rows.map((row) => ({ marketId: row.marketId, ...exposureOf(row) }));
 }
 
 /** Returns the exposure of each event that has markets and is not settled, and of canceled events that still hold some. */
 export async function exposureOfEvents(db: Queries): Promise<EventExposure[]> {
-  const { open, held, columns } = figuresOf(db);
+  const unsettled = and(
+    inArray(events.status, [...MAY_HOLD]),
+    or(ne(events.status, "CANCELED"), ne(markets.status, "SETTLED")),
+  );
+  const { open, held, columns } = figuresOf(db, unsettled);
   const numberOf = (condition: SQL): SQL<number> => sql`count(*) filter (where ${condition})`.mapWith(Number);
   const inStatus = (status: MarketStatus): SQL<number> => numberOf(sql`${markets.status} = ${status}`);
   const rows = await db
@@ -110,12 +130,7 @@ export async function exposureOfEvents(db: Queries): Promise<EventExposure[]> {
     .innerJoin(events, eq(events.eventId, markets.eventId))
     .leftJoin(open, eq(open.marketId, markets.marketId))
     .leftJoin(held, eq(held.marketId, markets.marketId))
-    .where(
-      and(
-        inArray(events.status, [...MAY_HOLD]),
-        or(ne(events.status, "CANCELED"), ne(markets.status, "SETTLED")),
-      ),
-    )
+    .where(unsettled)
     .groupBy(markets.eventId);
   return rows.map((row) => ({
     eventId: row.eventId,

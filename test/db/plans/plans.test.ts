@@ -14,13 +14,25 @@ import { closingPrices } from "../../../db/queries/trading/closing-prices.js";
 import { listFills } from "../../../db/queries/trading/fills.js";
 import { listMarkets, settledMarkets } from "../../../db/queries/catalog/markets.js";
 import { findOrder, findOrdersByClientIds, listOrders } from "../../../db/queries/trading/orders.js";
+import { exposureOfEvents, exposureOfMarkets } from "../../../db/queries/operator/exposure.js";
 import { listStrikeRequests } from "../../../db/queries/operator/strike-requests.js";
 import { listTrades } from "../../../db/queries/trading/trades.js";
 import { listTraders } from "../../../db/queries/accounts/traders.js";
 import { findTransactionByRef, listTransactions } from "../../../db/queries/trading/transactions.js";
 import { UNDERWAY } from "../../../db/schema/catalog.js";
 import { freshDatabase, type FreshDatabase } from "../../support/servers.js";
-import { END, fillTables, ITS_MARKET, MARKET, OPERATOR, orderIdOf, ROWS, timeOf, WALLET } from "./rows.js";
+import {
+  END,
+  eventIdOf,
+  fillTables,
+  ITS_MARKET,
+  MARKET,
+  OPERATOR,
+  orderIdOf,
+  ROWS,
+  timeOf,
+  WALLET,
+} from "./rows.js";
 
 const LIMIT = 50;
 /** Position in the list of the second page that is examined. */
@@ -195,6 +207,29 @@ describe("query plans of lists over long tables", function () {
     const { plans, result } = await plansOf(() => closingPrices(db, [MARKET, ITS_MARKET], END));
     expect(result.get(MARKET)).to.have.length(12).and.not.include(null);
     for (const plan of plans) expect(rowsRead(plan), formatPlan(plan)).to.be.at.most(100);
+  });
+
+  it("adds up the exposure of unsettled markets alone, however many are settled", async () => {
+    await db.execute(sql`
+      insert into market_totals (market_id, currency, minted_contracts, escrow, booked)
+      select market_id, 'CASH', 1, 1, 1 from markets`);
+    await db.execute(sql`analyze market_totals`);
+    const ofTotals = (plan: Plan): boolean =>
+      plan["Relation Name"] === "market_totals" || plan["Index Name"]?.startsWith("market_totals") === true;
+    const [{ count } = { count: 0 }] = (
+      await db.execute<{ count: number }>(sql`
+        select count(*)::int as count from markets join events using (event_id) where events.status <> 'SETTLED'`)
+    ).rows;
+    expect(count).to.be.within(100, ROWS / 20);
+    const read = async (query: () => Promise<unknown>): Promise<number> => {
+      const { plans } = await plansOf(query);
+      return plans
+        .flatMap(nodesOf)
+        .filter(ofTotals)
+        .reduce((sum, plan) => sum + rowsRead(plan), 0);
+    };
+    expect(await read(() => exposureOfEvents(db))).to.be.within(1, count);
+    expect(await read(() => exposureOfMarkets(db, eventIdOf(ROWS / 2)))).to.be.within(1, 2);
   });
 
   describe("over the tables by month", () => {

@@ -18,12 +18,15 @@ export const END = START + YEAR_MS;
 
 /** Returns the time of a row. */
 export const timeOf = (row: number): number => START + row * STEP_MS;
-/** Returns the id of the order of a row, in the format of a UUID. */
-export const orderIdOf = (row: number): string =>
+const idOf = (name: string): string =>
   createHash("md5")
-    .update(`order${row}`)
+    .update(name)
     .digest("hex")
     .replace(/(.{8})(.{4})(.{4})(.{4})(.{12})/, "$1-$2-$3-$4-$5");
+/** Returns the id of the order of a row, in the format of a UUID. */
+export const orderIdOf = (row: number): string => idOf(`order${row}`);
+/** Returns the id of the event of a row. */
+export const eventIdOf = (row: number): string => idOf(`event${row}`);
 
 /** A market with a few trades of the wallet. */
 export const ITS_MARKET = createHash("md5").update("market12").digest("hex");

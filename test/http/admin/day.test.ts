@@ -63,6 +63,19 @@ describe("the day of an operator", function () {
     ]);
   });
 
+  it("answers the list of events again for a few seconds", async () => {
+    const ids = async () => (await itemsOf("GET /admin/v1/exposure")).map(({ eventId }) => eventId);
+    const missed = await until(
+      async () => {
+        await ids();
+        const { eventId } = await newMarket(stack);
+        return { eventId, listed: await ids() };
+      },
+      ({ eventId, listed }) => !listed.includes(eventId),
+    );
+    await until(ids, (listed) => listed.includes(missed.eventId));
+  });
+
   it("leaves out events that are settled, and canceled ones whose markets are", async () => {
     const { eventId } = await newMarket(stack);
     const path = `/admin/v1/events/${eventId}/status`;
