@@ -56,7 +56,7 @@ export class OperatorClient {
 
   /** Creates an event. */
   createEvent(event: NewEvent): Promise<AdminEvent> {
-    return this.#session.request("POST", "/admin/v1/events", AdminEvent, { body: event, repeat: "never" });
+    return this.#session.request("POST", "/admin/v1/events", AdminEvent, { body: event });
   }
 
   /** Returns one event. */
@@ -68,7 +68,6 @@ export class OperatorClient {
   createMarket(market: NewMarket): Promise<AdminMarket> {
     return this.#session.request("POST", "/admin/v1/markets", AdminMarket, {
       body: market,
-      repeat: "never",
     });
   }
 
@@ -84,7 +83,7 @@ export class OperatorClient {
   async setEventStatus(eventId: string, action: EventAction): Promise<AdminEvent> {
     const path = `/admin/v1/events/${eventId}/status`;
     try {
-      return await this.#session.request("POST", path, AdminEvent, { body: { action } });
+      return await this.#session.request("POST", path, AdminEvent, { body: { action }, repeat: "anew" });
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== "INVALID_TRANSITION") throw error;
       const event = await this.event(eventId);
@@ -97,7 +96,7 @@ export class OperatorClient {
   async setMarketStatus(marketId: string, action: MarketAction): Promise<AdminMarket> {
     const path = `/admin/v1/markets/${marketId}/status`;
     try {
-      return await this.#session.request("POST", path, AdminMarket, { body: { action } });
+      return await this.#session.request("POST", path, AdminMarket, { body: { action }, repeat: "anew" });
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== "INVALID_TRANSITION") throw error;
       const market = await this.market(marketId);
@@ -109,7 +108,8 @@ export class OperatorClient {
   /** Grades a market and returns the status of its settlement. The same grade again returns the same settlement. */
   async grade(marketId: string, grade: GradeRequest): Promise<string> {
     const path = `/admin/v1/markets/${marketId}/grade`;
-    return (await this.#session.request("POST", path, SettlementAnswer, { body: grade })).status;
+    return (await this.#session.request("POST", path, SettlementAnswer, { body: grade, repeat: "anew" }))
+      .status;
   }
 
   /** Returns the status of the settlement of a market. */
@@ -118,17 +118,23 @@ export class OperatorClient {
       .status;
   }
 
-  /** Marks the identity of a trader as verified. */
+  /** Marks the identity of a trader as verified; does nothing when it is so already. */
   async verifyTrader(traderId: string): Promise<void> {
-    await this.#session.request("POST", `/admin/v1/traders/${traderId}/kyc`, z.unknown(), {
-      body: { status: "VERIFIED" },
-    });
+    try {
+      await this.#session.request("POST", `/admin/v1/traders/${traderId}/kyc`, z.unknown(), {
+        body: { status: "VERIFIED" },
+        repeat: "anew",
+      });
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== "NO_CHANGE") throw error;
+    }
   }
 
   /** Deposits dollars into a trader's own wallet. A repeat with the same `clientRef` takes effect once. */
   async deposit(traderId: string, amount: string, reason: string, clientRef: string): Promise<void> {
     await this.#session.request("POST", `/admin/v1/traders/${traderId}/transactions`, PostedTransaction, {
       body: { kind: "DEPOSIT", amount, currency: "CASH", reason, clientRef },
+      repeat: "anew",
     });
   }
 

@@ -2,7 +2,7 @@
 
 import type { z } from "zod/mini";
 import { PATIENCE_MS, type Call } from "../calls.js";
-import type { Connection, RawAnswer, Repeat } from "../connection.js";
+import { ApiError, UnknownOutcome, type Connection, type RawAnswer, type Repeat } from "../connection.js";
 import {
   LocationAnswer,
   LoginAnswer,
@@ -26,7 +26,7 @@ export interface Credentials {
   readonly code?: () => string;
 }
 
-/** Options of a request. `repeat` defaults to `anew`, so a request that must not be repeated must set it. */
+/** Options of a request. `repeat` defaults to `anew` for GET and DELETE, and to `never` for all others. */
 export interface SessionRequest {
   readonly query?: Call["query"];
   readonly body?: unknown;
@@ -47,18 +47,41 @@ export class Session extends AccountCalls {
     this.#credentials = credentials;
   }
 
-  /** Registers the account. Throws `ApiError` `EMAIL_TAKEN` when the address is registered already. */
-  register(): Promise<RegisterAnswer> {
-    const { email, password } = this.#credentials;
-    return this.call(RegisterAnswer, { method: "POST", path: REGISTER, body: { email, password } });
+  /**
+   * Registers the account. Throws `ApiError` `EMAIL_TAKEN` when the address is registered already. After a lost answer it
+   * logs in, and registers once more only when that is refused.
+   */
+  async register(): Promise<RegisterAnswer> {
+    try {
+      return await this.#registerOnce();
+    } catch (error) {
+      if (!(error instanceof UnknownOutcome)) throw error;
+    }
+    try {
+      const { traderId, email } = await this.me();
+      return { traderId, email };
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      return this.#registerOnce();
+    }
   }
 
-  /** Logs in. Throws `ApiError` for wrong credentials. */
+  #registerOnce(): Promise<RegisterAnswer> {
+    const { email, password } = this.#credentials;
+    const call = { method: "POST", path: REGISTER, body: { email, password }, repeat: "never" } as const;
+    return this.call(RegisterAnswer, call);
+  }
+
+  /**
+   * Logs in. Throws `ApiError` for wrong credentials, and `UnknownOutcome` when the answer to a one-time password is lost,
+   * because the password is good for one login only.
+   */
   async login(): Promise<void> {
     const { email, password, code } = this.#credentials;
     const body = { email, password, code: code?.() };
+    const repeat = code === undefined ? "anew" : "never";
     this.#token = undefined;
-    this.#token = (await this.call(LoginAnswer, { method: "POST", path: LOGIN, body })).token;
+    this.#token = (await this.call(LoginAnswer, { method: "POST", path: LOGIN, body, repeat })).token;
   }
 
   /** Logs out. The next request logs in again. */
@@ -138,7 +161,8 @@ export class Session extends AccountCalls {
     shape: z.core.$ZodType<T>,
     options: SessionRequest = {},
   ): Promise<T> {
-    return this.call(shape, { method, path, ...options });
+    const repeat = method === "GET" || method === "DELETE" ? "anew" : "never";
+    return this.call(shape, { method, path, repeat, ...options });
   }
 
   /** Sends a request. Logs in first, and once more when the token has expired. */
