@@ -6,6 +6,8 @@ import type { Health } from "../../../ops/health-route.js";
 import { call } from "../../data/api.js";
 import { session } from "../../data/session.js";
 
+type HealthAnswer = z.infer<typeof Health>;
+
 /** Figures at one time; null where a figure could not be read. */
 export interface Sample {
   readonly ms: number;
@@ -14,6 +16,13 @@ export interface Sample {
   readonly disk: number | null;
   /** Number of ledger entries that the tables are behind. */
   readonly lag: number | null;
+  /** Difference of the money report in dollars. */
+  readonly difference: number | null;
+  readonly quarantined: number | null;
+  /** Number of repairs in the last day. */
+  readonly repairs: number | null;
+  /** Time by which the clock is held, in ms. */
+  readonly held: number | null;
   /** Requests per second of the gateway that answers `/metrics`. */
   readonly requests: number | null;
 }
@@ -50,12 +59,21 @@ async function sample(): Promise<void> {
     memory: health?.room?.memoryPercent ?? null,
     disk: health?.room?.diskPercent ?? null,
     lag: health?.projectorLag ?? null,
+    difference: differenceOf(health),
+    quarantined: health?.quarantined ?? null,
+    repairs: health?.reconciled ?? null,
+    held: health?.clock?.heldMs ?? null,
     requests,
   };
   samples.value = [...samples.peek().filter((old) => old.ms > ms - HOUR_MS), added];
 }
 
-async function readHealth(): Promise<z.infer<typeof Health> | undefined> {
+function differenceOf(health: HealthAnswer | undefined): number | null {
+  const difference = health?.difference ?? null;
+  return difference === null ? null : Number(difference.CASH) + Number(difference.COIN);
+}
+
+async function readHealth(): Promise<HealthAnswer | undefined> {
   try {
     return await call("GET", "/admin/v1/health");
   } catch {

@@ -1,9 +1,12 @@
 /** Health of the exchange: one line a role, and one line a promise. */
 
+import { useEffect } from "preact/hooks";
 import { showMoney, showQuantity } from "../../data/money.js";
 import { Table } from "../../parts/table.js";
+import { keepSampling, type Sample } from "../safety/history.js";
 import { plural } from "../words.js";
 import type { HealthAnswer } from "./alerts.js";
+import { Spark } from "./spark.js";
 
 interface HealthTablesProps {
   readonly health: HealthAnswer;
@@ -12,6 +15,8 @@ interface HealthTablesProps {
 interface Line {
   readonly name: string;
   readonly state: string;
+  /** Reads the figure of the line from a sample; absent where the line has none. */
+  readonly read?: (sample: Sample) => number | null;
 }
 
 export function HealthTables({ health }: HealthTablesProps) {
@@ -19,11 +24,22 @@ export function HealthTables({ health }: HealthTablesProps) {
     { title, cell: ({ name }: Line) => name },
     { title: "Now", cell: ({ state }: Line) => state },
   ];
+  const hour = {
+    title: "Last hour",
+    cell: ({ name, read }: Line) => read && <Spark name={name} read={read} />,
+    wide: true,
+  };
+  useEffect(keepSampling, []);
   const keyOf = ({ name }: Line): string => name;
   return (
     <div class="today-health">
       <Table label="Roles" rows={rolesOf(health)} keyOf={keyOf} columns={columns("Role")} />
-      <Table label="Promises" rows={promisesOf(health)} keyOf={keyOf} columns={columns("Promise")} />
+      <Table
+        label="Promises"
+        rows={promisesOf(health)}
+        keyOf={keyOf}
+        columns={[...columns("Promise"), hour]}
+      />
     </div>
   );
 }
@@ -60,19 +76,30 @@ function promisesOf(health: HealthAnswer): readonly Line[] {
     {
       name: "Lag of lists",
       state: lagWords(health),
+      read: ({ lag }) => lag,
     },
-    { name: "Money difference", state: differenceWords(health.difference) },
-    { name: "Head-room of memory", state: room === null ? "cannot be read" : `${room.memoryPercent} % left` },
+    {
+      name: "Money difference",
+      state: differenceWords(health.difference),
+      read: ({ difference }) => difference,
+    },
+    {
+      name: "Head-room of memory",
+      state: room === null ? "cannot be read" : `${room.memoryPercent} % left`,
+      read: ({ memory }) => memory,
+    },
     {
       name: "Head-room of disk",
       state: typeof room?.diskPercent === "number" ? `${room.diskPercent} % left` : "not measured here",
+      read: ({ disk }) => disk,
     },
     { name: "Accepted commands", state: room === null ? "cannot be read" : room.accepts },
-    { name: "Quarantine", state: counted(quarantined, "command") },
-    { name: "Repairs in the last day", state: counted(reconciled, "repair") },
+    { name: "Quarantine", state: counted(quarantined, "command"), read: (sample) => sample.quarantined },
+    { name: "Repairs in the last day", state: counted(reconciled, "repair"), read: ({ repairs }) => repairs },
     {
       name: "Clock",
       state: clock === null ? "cannot be read" : clock.heldMs === 0 ? "agrees" : `held by ${clock.heldMs} ms`,
+      read: ({ held }) => held,
     },
   ];
 }

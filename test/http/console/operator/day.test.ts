@@ -156,6 +156,14 @@ describe("the operators' day in the console", function () {
     expect((await stack.operator.money()).agree).to.equal(true);
   });
 
+  it("draws the last hour beside each promise with a figure", async () => {
+    const opened = await visitAs(served.stack.operatorLogin, "owner", "/operator");
+    const drawn = row(opened.page, "Lag of lists").getByRole("img");
+    await drawn.waitFor();
+    expect(await drawn.getAttribute("aria-label")).to.match(/^Lag of lists since this page opened.* to \d+/);
+    await expectSound(opened);
+  });
+
   it("shows the day with its alerts and the health, on a narrow page too", async () => {
     const opened = await visitAs(served.stack.operatorLogin, "owner", "/operator", NARROW);
     const { page } = opened;
