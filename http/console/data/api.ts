@@ -8,6 +8,9 @@ import { isAborted, Refusal, refusalOf, UNREACHABLE } from "./refusal.js";
 /** Page on which an operator enrolls the second factor, which every other route may require first. */
 const ENROLLMENT = "/operator/people/enroll";
 
+/** Longest wait for an answer, in ms. */
+const ANSWER_MS = 30_000;
+
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
@@ -31,7 +34,9 @@ export function targetOf(path: string, query: Query = {}): string {
 /** Sends a request and returns its answer, which may be a refusal. Throws `Refusal` when there is none. */
 export async function send(method: Method, target: string, init: RequestInit): Promise<Response> {
   try {
-    const response = await fetch(target, { method, cache: "no-store", credentials: "omit", ...init });
+    const late = AbortSignal.timeout(ANSWER_MS);
+    const signal = init.signal ? AbortSignal.any([init.signal, late]) : late;
+    const response = await fetch(target, { method, cache: "no-store", credentials: "omit", ...init, signal });
     learnClock(response);
     return response;
   } catch (error) {

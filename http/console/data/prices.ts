@@ -19,10 +19,24 @@ export function priceOf(ticks: number): string {
   return (ticks / CONTRACT_TICKS).toFixed(3);
 }
 
+/** Shown where a price has no odds: at nothing, and at the whole payout. */
+const NO_ODDS = "–";
+/** Decimal odds below this have a third decimal, because two would read 1.00. */
+const SHORT_ODDS = 1.1;
+
+function decimal(ticks: number): string {
+  const odds = CONTRACT_TICKS / ticks;
+  return odds.toFixed(odds < SHORT_ODDS ? 3 : 2);
+}
+
 /** Returns the American odds of a price: what $100 win, or how much wins $100. */
 function american(ticks: number): string {
   const rest = CONTRACT_TICKS - ticks;
-  return ticks > rest ? `-${Math.round((100 * ticks) / rest)}` : `+${Math.round((100 * rest) / ticks)}`;
+  return ticks > rest ? `−${Math.round((100 * ticks) / rest)}` : `+${Math.round((100 * rest) / ticks)}`;
+}
+
+function hasOdds(ticks: number): boolean {
+  return ticks > 0 && ticks < CONTRACT_TICKS;
 }
 
 /** Returns a price in ticks in one of the forms. */
@@ -33,9 +47,9 @@ export function showTicks(ticks: number, form: PriceForm = priceForm.value): str
     case "percent":
       return `${(ticks / 10).toFixed(1)} %`;
     case "decimal":
-      return (CONTRACT_TICKS / ticks).toFixed(2);
+      return hasOdds(ticks) ? decimal(ticks) : NO_ODDS;
     case "american":
-      return american(ticks);
+      return hasOdds(ticks) ? american(ticks) : NO_ODDS;
     default:
       return form satisfies never;
   }

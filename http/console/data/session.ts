@@ -4,6 +4,7 @@ import { signal } from "@preact/signals";
 import type { OperatorRole } from "../../../db/schema/operator-roles.js";
 import { address, navigate } from "../app/router.js";
 import { isHeld } from "../app/stays.js";
+import { readStored, writeStored } from "./remembered.js";
 
 export interface Session {
   readonly token: string;
@@ -19,7 +20,7 @@ export interface Session {
 const KEY = "overround.session";
 
 function stored(): Session | undefined {
-  const text = window.localStorage.getItem(KEY);
+  const text = readStored(KEY);
   if (text === null) return undefined;
   try {
     const value = JSON.parse(text) as Session;
@@ -37,8 +38,7 @@ window.addEventListener("storage", ({ key }) => {
 
 /** Keeps a session for this browser, or forgets it. */
 export function keepSession(value: Session | undefined): void {
-  if (value === undefined) window.localStorage.removeItem(KEY);
-  else window.localStorage.setItem(KEY, JSON.stringify(value));
+  writeStored(KEY, value === undefined ? undefined : JSON.stringify(value));
   session.value = value;
 }
 

@@ -18,7 +18,11 @@ export function ConnectionBar({ connection }: { readonly connection: ReadonlySig
     return () => clearInterval(timer);
   }, [state]);
   return (
-    <div class="connection" role="status">
+    <div class="connection">
+      {/* Screen readers announce the loss once; the age, which changes each second, is outside the announcement. */}
+      <p class="hidden" role="status">
+        {state === "lost" && "The service is out of reach. The page tries again."}
+      </p>
       {state === "lost" && (
         <p class="connection-lost">
           Connection lost. What is shown is{" "}

@@ -141,7 +141,8 @@ class LiveMarket implements MarketLive {
         this.#draw();
       }),
       trades: inTurn((trades) => {
-        this.#newTrades.push(...trades);
+        // Hidden tabs draw no frame, so what waits for one stays bounded.
+        this.#newTrades = [...this.#newTrades, ...trades].slice(-MAX_TRADES);
         this.#draw();
       }),
       step: inTurn((step) => {

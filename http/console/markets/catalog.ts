@@ -100,7 +100,7 @@ export function filtered(listed: readonly Listed[], filters: Filters): readonly 
     const kept = markets.filter(
       (market) =>
         (filters.type === "" || market.marketType === filters.type) &&
-        matches(search, textOf({ event, market })),
+        (search.length === 0 || matches(search, textOf({ event, market }))),
     );
     if (kept.length > 0) return [{ event, markets: kept }];
     const isWanted = filters.type === "" && markets.length === 0 && matches(search, textOf({ event }));

@@ -36,22 +36,26 @@ const COUNT = /^overround_http_request_seconds_count\{[^}]*\} (\S+)$/gm;
 export const samples = signal<readonly Sample[]>([]);
 
 let counted: { readonly ms: number; readonly total: number } | undefined;
-let timer: ReturnType<typeof setInterval> | undefined;
+let isSampling = false;
 
 /** Begins to sample, and goes on while an operator is signed in. Does nothing when it has begun. */
 export function keepSampling(): void {
-  if (timer !== undefined) return;
-  timer = setInterval(() => void sample(), EVERY_MS);
-  void sample();
+  if (isSampling) return;
+  isSampling = true;
+  void run();
+}
+
+/** Samples until no operator is signed in. A slow answer delays the next sample. */
+async function run(): Promise<void> {
+  while (session.peek()?.role === "operator") {
+    await sample();
+    await new Promise((resolve) => setTimeout(resolve, EVERY_MS));
+  }
+  isSampling = false;
+  samples.value = [];
 }
 
 async function sample(): Promise<void> {
-  if (session.peek()?.role !== "operator") {
-    clearInterval(timer);
-    timer = undefined;
-    samples.value = [];
-    return;
-  }
   const [health, requests] = await Promise.all([readHealth(), readRate()]);
   const ms = Date.now();
   const added = {
@@ -85,7 +89,7 @@ async function readHealth(): Promise<HealthAnswer | undefined> {
 /** Returns the requests per second since the last sample; null where this port does not serve `/metrics`. */
 async function readRate(): Promise<number | null> {
   try {
-    const response = await fetch("/metrics", { cache: "no-store" });
+    const response = await fetch("/metrics", { cache: "no-store", signal: AbortSignal.timeout(EVERY_MS) });
     if (!response.ok) return null;
     const text = await response.text();
     const ms = Date.now();

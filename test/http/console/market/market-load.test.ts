@@ -114,6 +114,7 @@ describe("a busy market page", function () {
       await shown.waitFor();
       times.push(Date.now() - beganMs);
     }
-    expect(Math.min(...times), `first numbers after ${times.join(", ")} ms`).to.be.below(FIRST_NUMBER_MS);
+    const median = times.toSorted((a, b) => a - b)[2];
+    expect(median, `first numbers after ${times.join(", ")} ms`).to.be.below(FIRST_NUMBER_MS);
   });
 });

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { showTicks } from "../../../../http/console/data/prices.js";
 import { readDraft, type Draft } from "../../../../http/console/ticket/draft.js";
 import { nearest, stepped, tableOf } from "../../../../http/console/ticket/steps.js";
 import {
@@ -14,6 +15,15 @@ import { endInWords } from "../../../../http/console/ticket/reasons.js";
 
 const TABLE = tableOf(["0.001", "0.002", "0.050", "0.055", "0.060", "0.945", "0.950", "0.951", "0.999"]);
 const FEE = scheduleOf({ coefficient: "0.03", makerCredit: "0.5", charged: "WHEN_LIVE" });
+
+describe("prices in the form that a visitor chose", () => {
+  it("have no odds at nothing and at the whole payout, and three decimals where two read 1.00", () => {
+    for (const form of ["decimal", "american"] as const)
+      expect([0, 1_000].map((value) => showTicks(value, form))).to.deep.equal(["–", "–"]);
+    expect([625, 996].map((value) => showTicks(value, "decimal"))).to.deep.equal(["1.60", "1.004"]);
+    expect([625, 375].map((value) => showTicks(value, "american"))).to.deep.equal(["−167", "+167"]);
+  });
+});
 
 describe("price steps of the ticket", () => {
   it("follow the tick table across its change of step, and stop at its ends", () => {
