@@ -19,6 +19,7 @@ import { type Build, Builds, isOld } from "./builds.js";
 import { KEYS } from "./journal.js";
 import { type Machine, Process } from "./machine/process.js";
 import type { Random } from "./machine/random.js";
+import { SnapshotDamage } from "./machine/snapshot-damage.js";
 import type { SnapshotLimits } from "../../stream/runtime/snapshot-policy.js";
 
 /** A simulation lasts seconds, so snapshots are taken after few entries, and few entries are kept for a resume. */
@@ -106,9 +107,7 @@ export class Deployment {
   readonly projected = new Map<ActorId, Entry[]>();
   /** Last snapshots of removed actors, in a database that loses nothing. */
   readonly archive = new MemoryArchive();
-  readonly #damaged = new Set<ActorId>();
-  /** Damaged parts of latest snapshots, with the bodies of these snapshots. */
-  #damagedParts: { readonly actor: ActorId; readonly body: string; readonly restore: () => void }[] = [];
+  readonly #damage: SnapshotDamage;
   /** In half of the runs an actor has a snapshot after every entry, so that it can be removed at once. */
   readonly #snapshotLimits: SnapshotLimits;
   readonly #builds: Builds;
@@ -119,6 +118,7 @@ export class Deployment {
 
   constructor(ports: DeploymentPorts) {
     this.#ports = ports;
+    this.#damage = new SnapshotDamage(ports.machine.store, ports.random);
     this.#snapshotLimits = { ...SNAPSHOT_LIMITS, snapshotEntries: ports.random.pick([1, 12]) };
     this.#partitions = [...new Set(ports.actors.map(partitionOf))];
     this.#logger = {
@@ -408,49 +408,13 @@ export class Deployment {
     if (this.#projector === undefined) this.startProjector();
   }
 
-  /**
-   * Damages the latest snapshot of an actor: its body, or a part that the previous snapshot does not name. A hash must
-   * reveal the damage, so that the previous one is used.
-   */
   #damageSnapshot(): void {
-    const { random, machine, actors, onFault } = this.#ports;
-    const actor = random.pick(actors);
-    if (this.#damaged.has(actor)) return;
-    const key = KEYS.snapshot(partitionOf(actor), actor, "latest");
-    const body = machine.store.get(key, "body");
-    if (
-      body === undefined ||
-      machine.store.get(KEYS.head(partitionOf(actor), actor), "previous") === undefined
-    )
-      return;
-    onFault("snapshot damaged");
-    this.#damaged.add(actor);
-    const previous = machine.store.get(KEYS.snapshot(partitionOf(actor), actor, "previous"), "parts") ?? "";
-    const others = new Set(previous.split(" "));
-    const latest = machine.store.get(key, "parts") ?? "";
-    const own = latest.split(" ").filter((hash) => hash !== "" && !others.has(hash));
-    const parts = KEYS.parts(partitionOf(actor), actor);
-    if (own.length === 0 || random.chance(0.3)) {
-      machine.store.set(key, "body", `${body} `);
-      return;
-    }
-    const part = random.pick(own);
-    const whole = machine.store.get(parts, part);
-    machine.store.set(parts, part, random.chance(0.5) ? undefined : "[]");
-    this.#damagedParts.push({ actor, body, restore: () => machine.store.set(parts, part, whole) });
+    const { random, actors, onFault } = this.#ports;
+    if (this.#damage.damage(random.pick(actors))) onFault("snapshot damaged");
   }
 
-  /**
-   * Makes a damaged part whole when the next snapshot of its actor is written. The two snapshots may share the part, and
-   * then none would be left to recover from.
-   */
   snapshotWritten(): void {
-    const { store } = this.#ports.machine;
-    this.#damagedParts = this.#damagedParts.filter(({ actor, body, restore }) => {
-      if (store.get(KEYS.snapshot(partitionOf(actor), actor, "latest"), "body") === body) return true;
-      restore();
-      return false;
-    });
+    this.#damage.snapshotWritten();
   }
 
   /** Removes an actor as soon as it has nothing to do, as the jobs remove a market. Old builds cannot read it. */
