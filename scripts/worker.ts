@@ -19,7 +19,7 @@ import { roleOutput } from "./roles/output.js";
 import { type RoleConfig, runRole, type RunningRole } from "./roles/run-role.js";
 import { snapshotThread } from "./roles/snapshots.js";
 
-/** Longest drain, in ms. A worker hands its partitions over one after the other, which takes seconds under load. */
+/** Longest drain, in ms, above the time in which a worker hands its partitions over, which a slow Redis prolongs. */
 const DRAIN_MS = 9_000;
 
 async function start({

@@ -64,8 +64,11 @@ const PREPARE_MS = 2_000;
 const HAND_OVER_MS = 1_000;
 /** Interval at which a hand-over checks the relay. */
 const POLL_MS = 2;
-/** Time of a stop in which the partitions are handed over one after the other; the rest are released at once. */
-const STOP_MS = 7_000;
+/**
+ * Time of a stop in which the partitions are handed over one after the other, in ms; the rest are released at once. With
+ * the last hand-overs it is below each limit at which a worker is killed, so that no lease has to expire.
+ */
+const STOP_MS = 4_000;
 /** Interval at which a stop checks whether a partition is taken. */
 const TAKEN_POLL_MS = 10;
 /** Longest time for which a stop waits until another worker has taken a partition, in ms. */
@@ -404,12 +407,16 @@ export class Worker {
   async #prepareMove(partition: Partition, maxMs: number): Promise<void> {
     const preparing = partition.prepareMove();
     this.#track(preparing);
+    await this.#within(preparing, maxMs);
+  }
+
+  /** Resolves with a task, or after a time. */
+  async #within(task: Promise<void>, maxMs: number): Promise<void> {
     let cancel: () => void = () => undefined;
     const timeIsOver = new Promise<void>((resolve) => {
-      cancel = this.#options.clock.after(maxMs, resolve);
+      cancel = this.#options.clock.after(Math.max(0, maxMs), resolve);
     });
-    await Promise.race([preparing, timeIsOver]);
-    cancel();
+    await Promise.race([task, timeIsOver]).finally(cancel);
   }
 
   async #take(name: string, epoch: number): Promise<void> {
@@ -543,9 +550,8 @@ export class Worker {
    * taken, so that few actors are away at a time; those that are slow to move come first, because they need the time.
    * When a partition is not taken, or the time is over, the rest are released at once, as are those that nobody uses.
    */
-  async #handOverAll(): Promise<void> {
+  async #handOverAll(untilMs: number): Promise<void> {
     const { clock } = this.#options;
-    const untilMs = clock.monotonic() + STOP_MS;
     const held = [...this.#held.values()];
     const inUse = held.filter(({ isInUse }) => isInUse);
     const slow = inUse.filter(({ isSlowToMove }) => isSlowToMove);
@@ -555,7 +561,7 @@ export class Worker {
       const waits = isTaken && leftMs > 0 && this.#hasTakers;
       if (waits && partition.isSlowToMove) await this.#prepareMove(partition, Math.min(PREPARE_MS, leftMs));
       this.#handOverPartition(partition);
-      if (waits) isTaken = await this.#isTaken(partition.name);
+      if (waits) isTaken = await this.#isTaken(partition.name, untilMs);
     }
     for (const partition of held) if (!inUse.includes(partition)) this.#handOverPartition(partition);
     await Promise.all([...this.#handingOver.values()].map(({ done }) => done));
@@ -566,13 +572,17 @@ export class Worker {
     return this.#live.some(({ name, takes }) => takes && name !== this.id);
   }
 
-  /** Resolves with true when another worker has taken a partition and serves it, with false when none takes it. */
-  async #isTaken(name: string): Promise<boolean> {
+  /**
+   * Resolves with true when another worker has taken a partition and serves it, with false when none takes it or the time
+   * of the stop is over.
+   */
+  async #isTaken(name: string, untilMs: number): Promise<boolean> {
     const { log, clock } = this.#options;
-    await this.#handingOver.get(name)?.done;
-    const untilMs = clock.monotonic() + TAKEN_MS;
+    const { done } = this.#handingOver.get(name) ?? {};
+    if (done !== undefined) await this.#within(done, untilMs - clock.monotonic());
+    const lastMs = Math.min(untilMs, clock.monotonic() + TAKEN_MS);
     try {
-      while (this.#hasTakers && clock.monotonic() < untilMs) {
+      while (this.#hasTakers && clock.monotonic() < lastMs) {
         const isTaken = (await log.leases([name])).get(name)?.owner !== undefined;
         if (isTaken && !this.#isAway(name)) return true;
         await sleep(clock, TAKEN_POLL_MS);
@@ -585,14 +595,15 @@ export class Worker {
 
   /** Stops the worker. Finishes the current steps and releases every partition, so that others take over at once. */
   async stop(): Promise<void> {
-    const { log, logger } = this.#options;
+    const { log, clock, logger } = this.#options;
     if (this.#stopping) return;
     this.#stopping = true;
+    const untilMs = clock.monotonic() + STOP_MS;
     this.#heartbeats?.stopping();
     for (const cancel of this.#cancelTimers) cancel();
     await this.#looking;
     this.#stopWatchingConnection();
-    await this.#handOverAll();
+    await this.#handOverAll(untilMs);
     for (const group of this.#groups.values()) group.onChange();
     await this.#snapshots.close();
     await Promise.all(this.#background);

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { type ActorId } from "../../../actors/actor.js";
+import { type ActorId, ledgerActor } from "../../../actors/actor.js";
 import { systemClock } from "../../../stream/log/clock.js";
 import { latestFormat } from "../../../actors/format.js";
 import { type MemoryLog } from "../../support/log/memory-log.js";
@@ -405,6 +405,30 @@ describe("a worker", () => {
     expect(await snapshotSeq()).to.equal(3);
     expect(await add(1)).to.equal(40_002);
   });
+
+  it("hands over its partitions for four seconds at most, however long the others need to take them", async () => {
+    const shards = Array.from({ length: 12 }, (_, n) => n + 1);
+    const names = shards.map((shard) => `l${shard}`);
+    const log = deployment.connect();
+    const workerOn = (of: MemoryLog): Worker =>
+      deployment.worker(of, systemClock, counter, latestFormat, names);
+    const [giver, taker] = [workerOn(deployment.connect()), workerOn(log)];
+    await Promise.all([giver.start(), taker.start()]);
+    await untilWithin(15_000, () => giver.held.size === 6 && taker.held.size === 6);
+    const exchange = await deployment.exchange();
+    for (const shard of shards) await sendCommand(exchange, ledgerActor(shard), { kind: "add", n: 1 });
+    const given = [...giver.held.keys()];
+    const take = log.take.bind(log);
+    log.take = (...of) => pause(1_800).then(() => take(...of));
+    const beganMs = performance.now();
+    await giver.stop();
+    expect(performance.now() - beganMs).to.be.within(3_000, 6_000);
+    const owners = [...(await deployment.connect().leases(given)).values()].map(({ owner }) => owner);
+    expect(owners).to.have.length(6);
+    expect(owners).to.not.include(giver.id);
+    expect(owners, "the first is taken before the others are released").to.include(taker.id);
+    expect(owners, "the rest are released at once").to.include(undefined);
+  }).timeout(40_000);
 
   it("does not wait for others to take its partitions when they stop too", async () => {
     const names = Array.from({ length: 20 }, (_, n) => `l${n + 1}`);
