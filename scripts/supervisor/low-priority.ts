@@ -7,8 +7,8 @@
 
 import fs from "node:fs";
 import os from "node:os";
-import type { Running } from "./keep.js";
 import { parentOf } from "./identity.js";
+import type { Running } from "./keep.js";
 
 /** Added to the nice value: such a process receives 0.41 of the time that another one receives on a busy core. */
 const NICE = 4;
@@ -25,6 +25,12 @@ export class LowPriority {
   #settled = new Set<number>();
   #timer: NodeJS.Timeout | undefined;
   #isStopped = false;
+  /** Reports the first failure. Each round repeats it. */
+  #report: ((line: string) => void) | undefined;
+
+  constructor(report: (line: string) => void) {
+    this.#report = report;
+  }
 
   /** Lowers the priority of a running process and of its present and future children. */
   add(running: Pick<Running, "pid" | "onExit">): void {
@@ -33,7 +39,7 @@ export class LowPriority {
     running.onExit(() => this.#parents.delete(pid));
     this.#settled.clear();
     if (process.platform === "linux") this.#round();
-    else lower(pid);
+    else this.#lower(pid);
   }
 
   stop(): void {
@@ -45,8 +51,8 @@ export class LowPriority {
     if (this.#isStopped) return;
     const settled = new Set<number>();
     let isRefused = false;
-    for (const pid of processes()) {
-      if (this.#settled.has(pid) || !this.#concerns(pid) || lower(pid)) settled.add(pid);
+    for (const pid of this.#processes()) {
+      if (this.#settled.has(pid) || !this.#concerns(pid) || this.#lower(pid)) settled.add(pid);
       else isRefused = true;
     }
     this.#settled = settled;
@@ -62,24 +68,53 @@ export class LowPriority {
       return false;
     }
   }
-}
 
-function processes(): readonly number[] {
-  return fs
-    .readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number);
-}
+  /** Returns no process when the list cannot be read, as without a free file descriptor. The next round reads it again. */
+  #processes(): readonly number[] {
+    try {
+      return fs
+        .readdirSync("/proc")
+        .filter((name) => /^\d+$/.test(name))
+        .map(Number);
+    } catch (error) {
+      this.#failed(error);
+      return [];
+    }
+  }
 
-/** Returns false when Linux refuses the change for now. A change that is not permitted is left out. */
-function lower(pid: number): boolean {
-  const isLowered = attempt(() => fs.writeFileSync(`/proc/${pid}/autogroup`, String(NICE), { flag: "r+" }));
-  const nice = Math.min(HIGHEST_NICE, os.getPriority() + NICE);
-  for (const thread of threadsOf(pid))
-    attempt(() => {
-      if (os.getPriority(thread) < nice) os.setPriority(thread, nice);
-    });
-  return isLowered;
+  /** Returns false when Linux refuses the change for now. A change that is not permitted is left out. */
+  #lower(pid: number): boolean {
+    const isLowered = this.#attempt(() =>
+      fs.writeFileSync(`/proc/${pid}/autogroup`, String(NICE), { flag: "r+" }),
+    );
+    const nice = Math.min(HIGHEST_NICE, os.getPriority() + NICE);
+    for (const thread of threadsOf(pid))
+      this.#attempt(() => {
+        if (os.getPriority(thread) < nice) os.setPriority(thread, nice);
+      });
+    return isLowered;
+  }
+
+  /** Returns false when a change failed that may succeed later. */
+  #attempt(change: () => void): boolean {
+    try {
+      change();
+      return true;
+    } catch (error) {
+      const code = codeOf(error);
+      if (code === "EAGAIN") return false;
+      // A process that has ended, or a system without autogroups, has nothing to change.
+      if (code !== "ENOENT" && code !== "ESRCH") this.#failed(error);
+      return true;
+    }
+  }
+
+  #failed(error: unknown): void {
+    const report = this.#report;
+    this.#report = undefined;
+    const reason = error instanceof Error ? error.message : String(error);
+    report?.(`a process keeps its priority, and may take time from the workers: ${reason}`);
+  }
 }
 
 /** Returns the threads of a process, which have nice values of their own on Linux. */
@@ -92,12 +127,8 @@ function threadsOf(pid: number): readonly number[] {
   }
 }
 
-/** Returns false when a change failed that may succeed later. */
-function attempt(change: () => void): boolean {
-  try {
-    change();
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code !== "EAGAIN";
-  }
+/** Returns the code of a system call that failed. The errors of `os` have it in their facts. */
+function codeOf(error: unknown): string | undefined {
+  const { code, info } = error as NodeJS.ErrnoException & { readonly info?: { readonly code?: string } };
+  return info?.code ?? code;
 }

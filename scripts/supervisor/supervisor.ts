@@ -72,10 +72,11 @@ class Supervisor implements ProcessSet {
   private readonly servers: Kept[] = [];
   private readonly roles: { readonly program: RoleProgram; readonly kept: Kept }[] = [];
   private addresses: Readonly<Record<string, string>> = {};
-  private readonly lowPriority = new LowPriority();
+  private readonly lowPriority: LowPriority;
   private stopping = false;
 
   constructor(private readonly plan: SetPlan) {
+    this.lowPriority = new LowPriority(plan.log.from("supervisor"));
     this.ready = this.boot();
     this.ready.catch(() => undefined);
   }

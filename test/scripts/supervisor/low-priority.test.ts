@@ -1,9 +1,11 @@
 import { expect } from "chai";
+import { spawn } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import pg from "pg";
 import { startPostgres } from "../../../scripts/embedded/postgres.js";
+import { LowPriority } from "../../../scripts/supervisor/low-priority.js";
 import { openLog } from "../../../scripts/supervisor/log.js";
 import { startSet } from "../../../scripts/supervisor/supervisor.js";
 import { inTemporaryDirectory } from "../../support/temporary.js";
@@ -108,4 +110,33 @@ describe("low priority", function () {
       });
     }),
   );
+
+  for (const [what, method, code] of [
+    ["the list of processes cannot be read", "readdirSync", "EMFILE"],
+    ["no change is permitted", "writeFileSync", "EACCES"],
+  ] as const)
+    it(`reports once, and ends nothing, while ${what} (needs Linux)`, async function () {
+      if (process.platform !== "linux") this.skip();
+      const lines: string[] = [];
+      const children = [1, 2].map(() => spawn("sleep", ["60"], { stdio: "ignore" }));
+      const lowPriority = new LowPriority((line) => lines.push(line));
+      const original = fs[method];
+      let calls = 0;
+      const refuse = (): never => {
+        calls += 1;
+        throw Object.assign(new Error(`${code}: refused`), { code });
+      };
+      Object.assign(fs, { [method]: refuse });
+      try {
+        for (const { pid } of children) lowPriority.add({ pid: pid ?? expect.fail(), onExit: quiet });
+        // The rounds after the first run on a timer, where an error would end the process.
+        await until(() => calls > 2 || method === "writeFileSync");
+      } finally {
+        for (const child of children) child.kill();
+        Object.assign(fs, { [method]: original });
+        lowPriority.stop();
+      }
+      expect(lines).to.have.length(1);
+      expect(lines[0]).to.include(`${code}: refused`);
+    });
 });
