@@ -9,6 +9,7 @@ import type { SettlementJob } from "../stream/jobs/settlement.js";
 import type { GatewayExchange } from "../stream/log/ports.js";
 import type { ReadModelTime } from "../stream/services/read-model-time.js";
 import type { Tickets } from "../stream/services/tickets.js";
+import type { TokenBuckets } from "../stream/services/token-buckets.js";
 import { auditRoutes } from "./admin/audit.js";
 import { announcementRoutes } from "./admin/changelog.js";
 import { exposureRoutes } from "./admin/day/exposure.js";
@@ -71,6 +72,7 @@ export interface RouteParts {
   readonly trading: Trading;
   readonly books: Books;
   readonly throttle: Throttle;
+  readonly buckets: Pick<TokenBuckets, "spend">;
   readonly signatures: Signatures;
   readonly tokens: WebTokens;
   readonly tickets: Pick<Tickets, "issue">;

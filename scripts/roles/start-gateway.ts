@@ -313,6 +313,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       trading,
       books: replicas,
       throttle,
+      buckets,
       signatures,
       tokens,
       tickets,

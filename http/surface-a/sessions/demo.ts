@@ -2,21 +2,22 @@
 
 import { parseMoney, ZERO } from "../../../actors/units.js";
 import { MACHINE } from "../../../db/queries/operator/audit.js";
-import type { TokenBucket } from "../../../stream/services/token-buckets.js";
+import { findTransactionByRef } from "../../../db/queries/trading/transactions.js";
+import type { TokenBucket, TokenBuckets } from "../../../stream/services/token-buckets.js";
 import { postTransaction, walletOfTrader, type TransactionParts } from "../../admin/desk/transactions.js";
 import { Transacted } from "../../admin/schemas/operator.js";
 import { retryAfter } from "../../edge/headers.js";
 import { ANYBODY, TRADER_SESSION } from "../../request/access.js";
 import { Refused } from "../../request/errors.js";
 import { route } from "../../request/route.js";
-import type { Throttle } from "../../request/throttle.js";
+import { sharedThrottle } from "../../request/throttle.js";
 import { DemoAnswer, FaucetBody } from "../schemas/demo.js";
 
 /** Login of the demo's trader, once the demo has opened the account. */
 export type DemoLogin = () => { readonly email: string; readonly password: string } | undefined;
 
 interface DemoParts extends TransactionParts {
-  readonly throttle: Pick<Throttle, "admit">;
+  readonly buckets: Pick<TokenBuckets, "spend">;
   readonly demoLogin: DemoLogin;
 }
 
@@ -25,7 +26,9 @@ const FAUCET_AMOUNT = "1000.00";
 /** Rate of one trader: 10 at once, and 10 more a day. */
 const FAUCET: TokenBucket = { name: "faucet", capacity: 10, refill: 10, periodMs: 86_400_000 };
 
-export function demoRoutes({ throttle, demoLogin, ...parts }: DemoParts) {
+export function demoRoutes({ buckets, demoLogin, ...parts }: DemoParts) {
+  // The faucet is limited also where the limits of keys are off.
+  const throttle = sharedThrottle(buckets);
   const login = route("GET /v3/public/demo", {
     access: ANYBODY,
     answer: DemoAnswer,
@@ -52,10 +55,16 @@ export function demoRoutes({ throttle, demoLogin, ...parts }: DemoParts) {
     run: async ({ caller, body, incoming }) => {
       const { accountId: traderId } = caller;
       const wallet = await walletOfTrader(parts.db, traderId, body.subaccountKeyId);
-      const { granted, retryAfterS } = await throttle.admit(traderId, FAUCET);
-      if (!granted) {
-        const message = `the faucet gives no more now; wait ${retryAfterS} s`;
-        throw new Refused("RATE_LIMIT_EXCEEDED", message, {}, retryAfter(retryAfterS));
+      // Operators post transactions to the same ledger with references of their own.
+      const clientRef = body.clientRef === undefined ? undefined : `faucet:${body.clientRef}`;
+      const known =
+        clientRef === undefined ? undefined : await findTransactionByRef(parts.db, traderId, clientRef);
+      if (known === undefined) {
+        const { granted, retryAfterS } = await throttle.admit(traderId, FAUCET);
+        if (!granted) {
+          const message = `the faucet gives no more now; wait ${retryAfterS} s`;
+          throw new Refused("RATE_LIMIT_EXCEEDED", message, {}, retryAfter(retryAfterS));
+        }
       }
       const transaction = {
         action: "trader.transaction",
@@ -64,6 +73,7 @@ export function demoRoutes({ throttle, demoLogin, ...parts }: DemoParts) {
         currency: "CASH",
         reason: "play money of the faucet",
         ...body,
+        clientRef,
       } as const;
       const author = { caller: { ...caller, accountId: MACHINE }, incoming };
       return { body: await postTransaction(parts, author, { traderId, wallet, transaction }) };

@@ -14,7 +14,7 @@ describe("the demo's routes", function () {
   let session: Calls;
 
   before(async () => {
-    stack = await startStack({ demoLogin: () => DEMO, metered: true });
+    stack = await startStack({ demoLogin: () => DEMO });
     trader = await newTrader(stack);
     session = bearerCalls(stack.url, await login(stack.url, trader.account));
   });
@@ -34,6 +34,16 @@ describe("the demo's routes", function () {
     const { json } = await operator(`GET /admin/v1/audit-log?operator=${MACHINE}&action=trader.transaction`);
     expect(json["items"]).to.have.nested.property("[0].subject", trader.account.traderId);
     expect(json["items"]).to.have.nested.property("[0].after.kind", "DEPOSIT");
+  });
+
+  it("keep their references apart from those of operators", async () => {
+    const operator = bearerCalls(stack.url, await stack.operatorToken());
+    const deposit = { kind: "DEPOSIT", amount: "1", currency: "CASH", reason: "a gift", clientRef: "gift" };
+    const line = `POST /admin/v1/traders/${trader.account.traderId}/transactions`;
+    const posted = await operator(line, deposit);
+    const given = await session("POST /v3/session/faucet", { clientRef: "gift" });
+    expect([posted.status, given.status]).to.deep.equal([201, 201]);
+    expect(given.json["transactionId"]).to.not.equal(posted.json["transactionId"]);
   });
 
   it("give play money to a subaccount of the trader, and to nobody else's", async () => {
@@ -56,6 +66,8 @@ describe("the demo's routes", function () {
     const { status, headers } = await session("POST /v3/session/faucet", {});
     expect(status).to.equal(429);
     expect(Number(headers.get("retry-after"))).to.be.above(60);
+    const repeat = await session("POST /v3/session/faucet", { clientRef: "once" });
+    expect(repeat.status, "a repeat takes no token").to.equal(201);
   });
 });
 
