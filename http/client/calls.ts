@@ -73,10 +73,11 @@ export abstract class Calls {
       headers: await this.authorize(method, path, raw, bytes),
       body: bytes,
     });
-    if (price !== undefined) await this.#buckets?.take(price);
+    const until = Date.now() + this.#patienceMs;
+    if (price !== undefined) await this.#buckets?.take(price, this.#patienceMs);
     let answer: RawAnswer | undefined;
     try {
-      answer = await this.connection.send(prepare, { repeat, patienceMs: this.#patienceMs });
+      answer = await this.connection.send(prepare, { repeat, patienceMs: Math.max(0, until - Date.now()) });
       return answer;
     } finally {
       if (price !== undefined) this.#buckets?.settle(price, answer);

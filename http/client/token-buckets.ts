@@ -37,6 +37,8 @@ interface Bucket {
   atMs: number;
   /** Cost of the requests that have no answer yet. */
   inFlight: number;
+  /** Resolves when the last request of the queue has its tokens. */
+  queue: Promise<void>;
 }
 
 /**
@@ -51,18 +53,29 @@ export class TokenBuckets {
     return Math.max(0, Math.floor(this.#refilled(name).tokens));
   }
 
-  /** Takes tokens as soon as the bucket holds them. A cost over the capacity waits for a full bucket. */
-  async take({ bucket: name, cost }: Price): Promise<void> {
+  /**
+   * Takes tokens as soon as the bucket holds them, in the order of the calls. A cost over the capacity waits for a full
+   * bucket. Takes them after `withinMs` in any case, so that the exchange decides.
+   */
+  take(price: Price, withinMs = Infinity): Promise<void> {
+    const bucket = this.#refilled(price.bucket);
+    const until = Date.now() + withinMs;
+    bucket.queue = bucket.queue.then(() => this.#takeNext(price, until));
+    return bucket.queue;
+  }
+
+  async #takeNext({ bucket: name, cost }: Price, until: number): Promise<void> {
     for (;;) {
       const bucket = this.#refilled(name);
       const { capacity, refillPerSec } = bucket.size;
       const missing = Math.min(cost, capacity) - bucket.tokens;
-      if (missing <= 0) {
+      const leftMs = until - Date.now();
+      if (missing <= 0 || leftMs <= 0) {
         bucket.tokens -= cost;
         bucket.inFlight += cost;
         return;
       }
-      await pause(Math.min(LOOK_MS, Math.ceil((missing / refillPerSec) * 1_000)));
+      await pause(Math.min(LOOK_MS, leftMs, Math.ceil((missing / refillPerSec) * 1_000)));
     }
   }
 
@@ -88,7 +101,8 @@ export class TokenBuckets {
   #refilled(name: BucketName): Bucket {
     const now = Date.now();
     const size = PUBLISHED[name];
-    const bucket = this.#buckets.get(name) ?? { size, tokens: size.capacity, atMs: now, inFlight: 0 };
+    const full = { size, tokens: size.capacity, atMs: now, inFlight: 0, queue: Promise.resolve() };
+    const bucket = this.#buckets.get(name) ?? full;
     this.#buckets.set(name, bucket);
     const gained = (Math.max(0, now - bucket.atMs) / 1_000) * bucket.size.refillPerSec;
     bucket.tokens = Math.min(bucket.size.capacity, bucket.tokens + gained);

@@ -54,4 +54,16 @@ describe("client: token buckets", () => {
     await buckets.take({ bucket: "read", cost: 100 });
     expect(buckets.level("read")).to.equal(0);
   });
+
+  it("let no small request pass a large one that waits, and let none wait longer than it may", async () => {
+    const buckets = new TokenBuckets();
+    await buckets.take(COST);
+    const order: string[] = [];
+    const began = performance.now();
+    const large = buckets.take(COST, 300).then(() => order.push("large"));
+    const small = buckets.take({ bucket: "place", cost: 1 }, 300).then(() => order.push("small"));
+    await Promise.all([large, small]);
+    expect(order).to.deep.equal(["large", "small"]);
+    expect(performance.now() - began).to.be.within(290, 2_000);
+  });
 });
