@@ -77,6 +77,7 @@ export const PreviewAnswer = z.object({
   rests: Whole,
   queueAhead: Whole,
   reject: z.optional(Text),
+  partial: z.optional(z.literal(true)),
 });
 export type PreviewAnswer = z.infer<typeof PreviewAnswer>;
 
