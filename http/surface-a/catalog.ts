@@ -39,6 +39,7 @@ import {
   HistoryQuery,
   Market,
   MarketsQuery,
+  MAX_BOOK_ORDERS,
   PublicTrade,
   TradesQuery,
 } from "./schemas/catalog.js";
@@ -203,7 +204,7 @@ function routesBelow(
     docs: {
       summary: "Retrieve the book of a market",
       description:
-        "Returns the resting orders of each outcome: the best price first, and orders of one price in queue order. With `depth` it has that many price levels of each outcome. A book of more than `limit` orders comes in pages, which belong together while their `seq` is the same.",
+        "Returns the resting orders of each outcome: the best price first, and orders of one price in queue order. With `depth` it has that many price levels of each outcome. A book with more than `limit` orders of an outcome comes in pages, which belong together while their `seq` is the same; `after` takes `next` with the same `limit`.",
       refuses: ["MARKET_NOT_FOUND"],
       also: UNCHANGED,
       exampleQuery: { currency: "CASH", depth: "10" },
@@ -212,8 +213,12 @@ function routesBelow(
       const record = visible(await reference.market(id("marketId")));
       const { marketId } = record;
       const { currency, depth, limit, after: offset } = query;
+      if (offset % limit !== 0)
+        throw new Refused("INVALID_QUERY", "after must be the 'next' of a page with the same limit");
       const name = [marketId, currency, depth, limit, offset].join(" ");
-      const kept = serialized.get(name);
+      // Other pages are read seldom, and have so many names that they would push the books out.
+      const isKept = offset === 0 && limit === MAX_BOOK_ORDERS;
+      const kept = isKept ? serialized.get(name) : undefined;
       const found = await books.bookUnless(marketId, currency, kept?.seq, { depth, limit, offset });
       if (found === undefined) throw new Refused("MARKET_NOT_FOUND");
       const etag = etagOf(name, found.seq);
@@ -237,7 +242,7 @@ function routesBelow(
         ...coin(currency),
       };
       const json = Buffer.from(JSON.stringify(body));
-      serialized.keep(name, { seq: found.seq, json });
+      if (isKept) serialized.keep(name, { seq: found.seq, json });
       return { headers, body: answerOf(json) };
     },
   });

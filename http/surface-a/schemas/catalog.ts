@@ -42,11 +42,11 @@ export const MarketsQuery = z.strictObject({
   event: Uuid.optional(),
 });
 
-/** Number of orders on one page of a book. */
-const MAX_BOOK_ORDERS = 5_000;
+/** Number of orders of each outcome on one page of a book. */
+export const MAX_BOOK_ORDERS = 5_000;
 const BOOK_CURSOR = /^[0-9a-z]{1,6}$/;
 
-/** Returns the cursor of the page of a book that begins behind so many orders. */
+/** Returns the cursor of the page of a book that begins behind so many orders of each outcome. */
 export function bookCursor(offset: number): string {
   return offset.toString(36);
 }

@@ -42,7 +42,7 @@ export interface MarketBook {
   readonly hasMore: boolean;
 }
 
-/** Part of a book. The orders count over all outcomes, in market order. */
+/** Part of a book. The orders of each outcome are counted by themselves, so that every part has all sides. */
 export interface BookPart {
   /** Number of price levels of each outcome. */
   readonly depth?: number | undefined;
@@ -391,8 +391,9 @@ function partOf(
   ladders: Ladders,
   { depth, offset = 0, limit = Infinity }: BookPart,
 ): Omit<MarketBook, "seq"> {
-  let [skip, left, hasMore] = [offset, limit, false];
+  let hasMore = false;
   const orders = ladders.map((ladder) => {
+    let [skip, left] = [offset, limit];
     const taken: RestingOrder[] = [];
     for (const price of [...ladder.keys()].sort((a, b) => b - a).slice(0, depth)) {
       for (const [orderId, qty] of ladder.get(price) ?? []) {
