@@ -7,6 +7,8 @@ import { Refused } from "../request/errors.js";
 export interface Turn {
   /** Name under which the tasks of one sender are counted. */
   readonly sender: string;
+  /** Larger group of the sender: a sender without a turn so far counts as served when its group was. */
+  readonly group?: string;
   /** True for a sender who goes before all that are not preferred. */
   readonly preferred?: boolean;
 }
@@ -28,7 +30,8 @@ const MAX_SENDERS = 100_000;
 /**
  * Runs at most `slots` tasks at once, and lets `places` tasks wait. A free slot goes to the sender that was served least
  * recently, so a sender who comes for the first time waits for no one who has been here before. Of those who come for the
- * first time the last one is first: a crowd that waits for longer than anybody will does not hold up who comes after it.
+ * first time the newest and the oldest are served in turns: a crowd that waits holds up nobody who comes after it, and one
+ * that keeps coming nobody who has waited.
  * When every place is taken, the task that would run last is refused with `UNAVAILABLE`, which is a turn of its sender too
  * unless others wait.
  */
@@ -36,6 +39,8 @@ export class FairSlots {
   #running = 0;
   #waiting = 0;
   #turns = 0;
+  /** True when the newest of equal lines is next. */
+  #isNewestNext = true;
   readonly #lines = new Map<string, Line>();
   /** Number of the last turn of each sender, the latest last. */
   readonly #served = new Map<string, number>();
@@ -49,7 +54,7 @@ export class FairSlots {
   async run<T>(turn: Turn, task: () => Promise<T>): Promise<T> {
     if (this.#running < this.slots) {
       this.#running += 1;
-      this.#serve(turn.sender);
+      this.#serve(turn);
     } else await this.#wait(turn);
     try {
       return await task();
@@ -58,14 +63,15 @@ export class FairSlots {
     }
   }
 
-  #serve(sender: string): void {
+  #serve({ sender, group = sender }: Turn): void {
     this.#turns += 1;
-    this.#served.delete(sender);
-    this.#served.set(sender, this.#turns);
-    if (this.#served.size <= MAX_SENDERS) return;
+    for (const name of new Set([group, sender])) {
+      this.#served.delete(name);
+      this.#served.set(name, this.#turns);
+    }
     for (const longestAgo of this.#served.keys()) {
+      if (this.#served.size <= MAX_SENDERS) return;
       this.#served.delete(longestAgo);
-      return;
     }
   }
 
@@ -80,7 +86,11 @@ export class FairSlots {
   }
 
   #refuseLast(): void {
-    const last = [...this.#lines.values()].reduce((one, other) => (this.#isBefore(one, other) ? other : one));
+    const lines = [...this.#lines.values()];
+    const behind = lines.reduce((one, other) => (this.#isBefore(one, other) ? other : one));
+    const equals = lines.filter((line) => !this.#isBefore(line, behind));
+    // Turns go from both ends of equal lines to their middle.
+    const last = equals[Math.floor((equals.length - (this.#isNewestNext ? 1 : 0)) / 2)] ?? behind;
     const refusal = new Refused(
       "UNAVAILABLE",
       "too many passwords are being checked; try again",
@@ -89,7 +99,7 @@ export class FairSlots {
     );
     last.waiters.pop()?.refuse(refusal);
     // Otherwise those who come again at once after each refusal would stay before a sender who comes for the first time.
-    if (last.waiters.length === 0) this.#serve(last.turn.sender);
+    if (last.waiters.length === 0) this.#serve(last.turn);
     this.#left(last);
   }
 
@@ -99,24 +109,24 @@ export class FairSlots {
     return difference === 0 ? one.waiters.length < other.waiters.length : difference < 0;
   }
 
-  #rankOf({ sender, preferred = false }: Turn): number {
-    return preferred ? -1 : (this.#served.get(sender) ?? 0);
+  #rankOf({ sender, group = sender, preferred = false }: Turn): number {
+    return preferred ? -1 : (this.#served.get(sender) ?? this.#served.get(group) ?? 0);
   }
 
   /** Passes the slot of a finished task on. */
   #next(): void {
-    const [first, ...others] = this.#lines.values();
-    if (first === undefined) {
+    const lines = [...this.#lines.values()];
+    const lowest = Math.min(...lines.map(({ turn }) => this.#rankOf(turn)));
+    const equals = lines.filter(({ turn }) => this.#rankOf(turn) === lowest);
+    const line = equals.at(this.#isNewestNext ? -1 : 0);
+    if (line === undefined) {
       this.#running -= 1;
       return;
     }
-    const line = others.reduce(
-      (one, other) => (this.#rankOf(other.turn) <= this.#rankOf(one.turn) ? other : one),
-      first,
-    );
+    if (equals.length > 1) this.#isNewestNext = !this.#isNewestNext;
     const waiter = line.waiters.shift();
     this.#left(line);
-    this.#serve(line.turn.sender);
+    this.#serve(line.turn);
     waiter?.start();
   }
 

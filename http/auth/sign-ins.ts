@@ -11,7 +11,7 @@ import type { Role } from "../../db/schema/accounts.js";
 import type { TokenBucket, TokenBuckets } from "../../stream/services/token-buckets.js";
 import type { Incoming } from "../edge/incoming.js";
 import { retryAfter } from "../edge/headers.js";
-import { subscriberOf } from "../geo/addresses.js";
+import { siteOf, subscriberOf } from "../geo/addresses.js";
 import { Refused } from "../request/errors.js";
 import { retryAfterSeconds } from "../request/throttle.js";
 import type { PasswordTurn, Passwords } from "./passwords.js";
@@ -61,7 +61,11 @@ export class SignIns {
 
   /** Returns the hash of a new password, which waits for its turn like a sign-in. */
   hash(password: string, role: Role, { ip }: Sender): Promise<string> {
-    return this.parts.passwords.hash(password, { sender: subscriberOf(ip), operator: role === "operator" });
+    return this.parts.passwords.hash(password, {
+      sender: subscriberOf(ip),
+      group: siteOf(ip),
+      operator: role === "operator",
+    });
   }
 
   /**
@@ -126,7 +130,8 @@ export class SignIns {
     if (!known) await this.#spend(...all);
     let failed = false;
     try {
-      const turn = { sender: address, preferred: known, operator: account?.role === "operator" };
+      const operator = account?.role === "operator";
+      const turn = { sender: address, group: siteOf(ip), preferred: known, operator };
       const result = await check(account, turn);
       failed = result === undefined;
       if (result === undefined) throw new Refused("INVALID_CREDENTIALS");

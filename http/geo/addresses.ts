@@ -60,11 +60,21 @@ export function plainAddress(text: string): string | undefined {
  * address, because one subscriber holds all addresses that begin with them. A text that is no address names itself.
  */
 export function subscriberOf(text: string): string {
+  return networkOf(text, 4);
+}
+
+/** Returns an IPv4 address, or the /48 network of an IPv6 address, which one customer of a network may hold. */
+export function siteOf(text: string): string {
+  return networkOf(text, 3);
+}
+
+/** Returns the network of an IPv6 address with so many parts of 16 bits, and any other text or address as it is. */
+function networkOf(text: string, parts: number): string {
   const address = parsePlain(text);
   if (address === undefined) return text;
   if (address instanceof ipaddr.IPv4) return address.toString();
-  const network = address.parts.slice(0, 4).map((part) => part.toString(16));
-  return `${network.join(":")}::/64`;
+  const network = address.parts.slice(0, parts).map((part) => part.toString(16));
+  return `${network.join(":")}::/${parts * 16}`;
 }
 
 /**

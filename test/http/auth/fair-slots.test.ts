@@ -66,20 +66,40 @@ describe("fair slots", () => {
     await desk.add("d1");
     await desk.add("e1");
     await desk.add("p1", true);
-    expect(desk.refused).to.deep.equal(["a3", "a2", "b2", "b1", "c1"]);
+    expect(desk.refused).to.deep.equal(["a3", "a2", "b2", "c1", "d1"]);
     await desk.finish();
-    expect(desk.began).to.deep.equal(["a1", "p1", "e1", "d1"]);
+    expect(desk.began).to.deep.equal(["a1", "p1", "e1", "b1"]);
   });
 
   it("give a place to a sender who comes for the first time, however often others come again after a refusal", async () => {
     const desk = new Desk(1, 2);
     for (const name of ["a1", "b1", "c1", "d1", "e1"]) await desk.add(name);
-    expect(desk.refused).to.deep.equal(["b1", "c1"]);
+    expect(desk.refused).to.deep.equal(["c1", "d1"]);
     await desk.finish();
     for (const name of ["a2", "d2", "e2", "n1"]) await desk.add(name);
     await desk.finish();
-    expect(desk.refused, "the one whose turn was last").to.deep.equal(["b1", "c1", "d2"]);
-    expect(desk.began).to.deep.equal(["a1", "e1", "d1", "a2", "n1", "e2"]);
+    expect(desk.refused, "the one whose turn was last").to.deep.equal(["c1", "d1", "e2"]);
+    expect(desk.began).to.deep.equal(["a1", "e1", "b1", "a2", "n1", "d2"]);
+  });
+
+  it("serve who has waited longest in turns with who comes, while others keep coming", async () => {
+    const desk = new Desk(1, 4);
+    for (const name of "abcdefghi") await desk.add(`${name}1`);
+    expect(desk.refused, "those between the oldest and the newest").to.have.length(4);
+    await desk.finish();
+    expect(desk.began.slice(0, 3)).to.deep.equal(["a1", "i1", "b1"]);
+  });
+
+  it("count the new senders of a group as served when the group was", async () => {
+    const slots = new FairSlots(1, 9);
+    const began: string[] = [];
+    const run = (sender: string, group: string): Promise<unknown> =>
+      slots.run({ sender, group }, async () => {
+        began.push(sender);
+        await settled();
+      });
+    await Promise.all([run("a", "one"), run("n", "two"), run("b", "one"), run("c", "one")]);
+    expect(began.slice(0, 2)).to.deep.equal(["a", "n"]);
   });
 
   it("pass the slot of a task that fails on", async () => {
