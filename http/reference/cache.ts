@@ -56,6 +56,12 @@ export class Cache<Value> {
     return entry === undefined ? loading : this.loadedOrOld(key, loading, entry);
   }
 
+  /** Returns the value that is cached, and whether it is fresh. */
+  peek(key: string): { readonly value: Value; readonly isFresh: boolean } | undefined {
+    const entry = this.entries.get(key);
+    return entry && { value: entry.value, isFresh: entry.freshUntilMs > this.nowMs() };
+  }
+
   /** Returns the new value if it is loaded in time, else the old one. */
   private async loadedOrOld(
     key: string,

@@ -165,6 +165,26 @@ export class Reference implements KeyDirectory {
     return found;
   }
 
+  /**
+   * Returns whether markets exist and are visible. Those that are not cached are read at once; while Postgres cannot be
+   * reached, the last known ones are named, and the others are absent.
+   */
+  async visibility(marketIds: readonly string[]): Promise<ReadonlyMap<string, boolean>> {
+    const stale = marketIds.filter((marketId) => this.marketCache.peek(marketId)?.isFresh !== true);
+    const visible = new Map<string, boolean>();
+    for (const marketId of marketIds) {
+      const known = this.marketCache.peek(marketId)?.value;
+      if (known !== undefined) visible.set(marketId, known.event.visible);
+    }
+    try {
+      const read = await this.marketsById(stale);
+      for (const marketId of stale) visible.set(marketId, read.get(marketId)?.event.visible === true);
+    } catch (error) {
+      if (!isUnavailable(error)) throw error;
+    }
+    return visible;
+  }
+
   /** Returns the markets of an event, oldest first; `undefined` when there is no such event. */
   async marketIdsOf(eventId: string): Promise<readonly string[] | undefined> {
     if ((await this.event(eventId)) === undefined) return undefined;

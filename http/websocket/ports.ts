@@ -110,7 +110,11 @@ export function streamCatalog(reference: Reference): Catalog {
       return { marketId, eventId: market.event.eventId, outcomes };
     },
     // A hidden event and its markets answer as missing ones.
-    isListed: async (marketId) => (await reference.market(marketId))?.event.visible === true,
+    listed: async (marketIds) => {
+      const visible = await reference.visibility(marketIds);
+      // The stream needs no Postgres: without it a market counts as listed, and one that does not exist has no state.
+      return new Set(marketIds.filter((marketId) => visible.get(marketId) !== false));
+    },
     marketsOf: async (eventId) =>
       (await reference.event(eventId))?.visible === true ? reference.marketIdsOf(eventId) : undefined,
     onMarket: (listener) => reference.onMarket(listener),

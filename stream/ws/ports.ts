@@ -97,8 +97,11 @@ export type MarketIdentity = Pick<MarketDefinition, "marketId" | "eventId" | "ou
 /** Reference data from the cache of the gateway. Throws `Unavailable` when no source has it. */
 export interface Catalog {
   market(marketId: string): Promise<MarketIdentity | undefined>;
-  /** Returns whether everyone may see a market. Only the owner of a wallet sees what is in it of the others. */
-  isListed(marketId: string): Promise<boolean>;
+  /**
+   * Returns those of the markets that everyone may see, and those of which no source says so. Only the owner of a wallet
+   * sees what is in it of the others.
+   */
+  listed(marketIds: readonly string[]): Promise<ReadonlySet<string>>;
   /** Returns the ids of the markets of an event, or `undefined` when the event does not exist. */
   marketsOf(eventId: string): Promise<readonly string[] | undefined>;
   /** Calls `listener` with every market that appears or changes, until the returned function is called. */

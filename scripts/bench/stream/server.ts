@@ -50,7 +50,7 @@ function bridged(): (socket: WebSocket, connection: Socket) => void {
   const catalog = {
     market: () => Promise.resolve(IDENTITY),
     marketsOf: () => Promise.resolve([MARKET_ID]),
-    isListed: () => Promise.resolve(true),
+    listed: (marketIds: readonly string[]) => Promise.resolve(new Set(marketIds)),
     onMarket: () => () => undefined,
   };
   const served = bridge({

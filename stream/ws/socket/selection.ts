@@ -135,8 +135,9 @@ async function load(
   { wanted, direct, currency, since }: Wanted,
   loaded: PreparedMarket[],
 ): Promise<void> {
+  const listed = direct.size === 0 ? new Set() : await catalog.listed([...direct.keys()]);
   const loadOne = async ([marketId, mask]: readonly [string, Mask]): Promise<void> => {
-    if (direct.has(marketId) && !(await catalog.isListed(marketId))) return;
+    if (direct.has(marketId) && !listed.has(marketId)) return;
     const replica = await replicas.acquire(marketId);
     if (replica === undefined) return;
     try {

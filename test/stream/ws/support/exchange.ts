@@ -136,8 +136,8 @@ export class TestExchange implements Catalog, Trading {
     return this.#definitions.get(marketId);
   }
 
-  isListed(marketId: string): Promise<boolean> {
-    return Promise.resolve(this.#definitions.has(marketId));
+  listed(marketIds: readonly string[]): Promise<ReadonlySet<string>> {
+    return Promise.resolve(new Set(marketIds.filter((marketId) => this.#definitions.has(marketId))));
   }
 
   async marketsOf(eventId: string): Promise<readonly string[] | undefined> {
