@@ -30,6 +30,14 @@ export function asRefusal(thrown: unknown): Refusal {
   return new Refusal(0, "PAGE_ERROR", thrown instanceof Error ? thrown.message : String(thrown));
 }
 
+/** Codes of requests that may have taken effect, although the page has no answer that it can read. */
+const WITHOUT_ANSWER: ReadonlySet<string> = new Set([UNREACHABLE, "PAGE_ERROR", "REQUEST_IN_PROGRESS"]);
+
+/** Returns true when a refused request may have taken effect. */
+export function isUnknown({ status, code }: Refusal): boolean {
+  return status >= 500 || WITHOUT_ANSWER.has(code);
+}
+
 /** Returns true for the end of a request that the page itself has ended. */
 export function isAborted(thrown: unknown): boolean {
   return thrown instanceof DOMException && thrown.name === "AbortError";

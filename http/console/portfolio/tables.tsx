@@ -4,12 +4,12 @@ import { ORDER_STATUSES, TRANSACTION_KINDS, type TransactionKind } from "../../.
 import { contracts } from "../../../actors/units.js";
 import { useQuery } from "../app/router.js";
 import { moneyOf } from "../data/money.js";
+import { endInWords } from "../data/reasons.js";
 import { Button } from "../parts/button.js";
 import { Choice } from "../parts/field.js";
 import { Empty } from "../parts/loaded.js";
 import type { Column } from "../parts/table.js";
 import { Money, Price, Quantity, Time } from "../parts/values.js";
-import { endInWords } from "../ticket/reasons.js";
 import { averagePrice } from "../ticket/sums.js";
 import { outcomeName, type MarketNames } from "./catalog.js";
 import { ExportButton } from "./export.js";

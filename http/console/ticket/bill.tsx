@@ -4,7 +4,7 @@ import { formatMoney, formatPrice, type Millicents } from "../../../actors/units
 import { showQuantity } from "../data/money.js";
 import { Money, Price } from "../parts/values.js";
 import { Note } from "../parts/notice.js";
-import { reasonInWords } from "./reasons.js";
+import { reasonInWords } from "../data/reasons.js";
 import type { Bill, PreviewedOrder } from "./sums.js";
 
 function Amount({ of }: { readonly of: Millicents | undefined }) {

@@ -8,7 +8,7 @@ import { showQuantity } from "../data/money.js";
 import { PRICE_FORMS, showPrice } from "../data/prices.js";
 import { Button } from "../parts/button.js";
 import { Choice, TextField } from "../parts/field.js";
-import { Notice } from "../parts/notice.js";
+import { Note, Notice } from "../parts/notice.js";
 import { BillLines, PreviewLines } from "./bill.js";
 import { readDraft, readPrice, type Draft } from "./draft.js";
 import type { MarketAnswer } from "./live.js";
@@ -206,6 +206,11 @@ export function TicketForm({ market, ticket, table, priceInput, lockedBecause, m
           ticket.refusal.value = undefined;
         }}
       />
+      {ticket.refusal.value === undefined && ticket.hasUnknown.value && (
+        <Note kind="warning">
+          An order that you sent has no answer yet, and may have been placed. Look at your orders first.
+        </Note>
+      )}
       {mayTrade && (
         <Button
           submits

@@ -7,7 +7,7 @@ import { computed, effect, signal } from "@preact/signals";
 import type { z } from "zod";
 import { formatPrice } from "../../../actors/units.js";
 import type { Amended, CancelAllResult, CancelResult, Order } from "../../surface-a/schemas/orders.js";
-import { asRefusal, UNREACHABLE, type Refusal } from "../data/refusal.js";
+import { asRefusal, type Refusal } from "../data/refusal.js";
 import { signedCall } from "../trading/web-key.js";
 import type { DraftOrder } from "./draft.js";
 import type { OpenOrderAnswer, TicketLive } from "./live.js";
@@ -62,17 +62,12 @@ function pause(ms: number, ending: AbortSignal): Promise<void> {
   });
 }
 
-/** Codes of requests that may have taken effect, although the page has no answer that it can read. */
-const WITHOUT_ANSWER: ReadonlySet<string> = new Set([UNREACHABLE, "PAGE_ERROR", "REQUEST_IN_PROGRESS"]);
-
-/** Returns true when a refused placement may have taken effect. */
-export function isUnknown({ status, code }: Refusal): boolean {
-  return status >= 500 || WITHOUT_ANSWER.has(code);
-}
-
 export class OwnOrders {
   readonly #sent = signal<readonly SentOrder[]>([]);
   readonly #changing = signal<ReadonlyMap<string, Change>>(new Map());
+  /** True while it is unknown whether an order was placed. */
+  readonly hasUnknown = computed(() => this.#sent.value.some(({ state }) => state === "unknown"));
+
   readonly #ending = new AbortController();
   readonly #live: TicketLive;
   readonly #marketId: string;
@@ -135,10 +130,10 @@ export class OwnOrders {
     this.#sent.value = this.#others(clientId);
   }
 
-  /** Looks for an order whose placement got no answer. */
-  unanswered(clientId: string): void {
+  /** Looks for an order whose placement got no answer. `onFound` is called when the exchange has it. */
+  unanswered(clientId: string, onFound: () => void): void {
     this.#update(clientId, { state: "unknown" });
-    void this.#follow(clientId, "/v3/orders", { clientId });
+    void this.#follow(clientId, "/v3/orders", { clientId }, onFound);
   }
 
   async cancel(orderId: string): Promise<void> {
@@ -177,14 +172,18 @@ export class OwnOrders {
   async #change(id: string, state: Change["state"], run: () => Promise<void>): Promise<boolean> {
     this.refusal.value = undefined;
     const qty = this.all.peek().find((order) => order.id === id)?.qty;
-    this.#mark(id, { state, qty });
+    const change: Change = { state, qty };
+    const unmark = (): void => {
+      if (this.#changing.peek().get(id) === change) this.#mark(id, undefined);
+    };
+    this.#mark(id, change);
     try {
       await run();
       // The stream ends the mark; it also ends when the change had nothing to do.
-      setTimeout(() => this.#mark(id, undefined), CHANGE_MS);
+      void pause(CHANGE_MS, this.#ending.signal).then(unmark);
       return true;
     } catch (error) {
-      this.#mark(id, undefined);
+      unmark();
       this.refusal.value = { id, refusal: asRefusal(error) };
       return false;
     }
@@ -208,7 +207,12 @@ export class OwnOrders {
   }
 
   /** Reads the order of a row until its status is known and the row is no longer needed. */
-  async #follow(id: string, path: string, query: { readonly clientId?: string }): Promise<void> {
+  async #follow(
+    id: string,
+    path: string,
+    query: { readonly clientId?: string },
+    onFound?: () => void,
+  ): Promise<void> {
     const { signal: ending } = this.#ending;
     let absent = 0;
     for (let waitMs = FIRST_READ_MS; ; waitMs = Math.min(LAST_READ_MS, waitMs * 2)) {
@@ -216,6 +220,7 @@ export class OwnOrders {
       if (ending.aborted || !this.#sent.peek().some((order) => order.id === id)) return;
       try {
         const order = await signedCall<OrderAnswer>("GET", path, { query, signal: ending });
+        onFound?.();
         if (this.#shows(id, order)) return;
       } catch (error) {
         // An order that the tables do not have yet, or a service that is away: the next read decides.

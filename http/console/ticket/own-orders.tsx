@@ -10,7 +10,7 @@ import { Price, Quantity } from "../parts/values.js";
 import { readPrice, readQty } from "./draft.js";
 import type { MarketAnswer } from "./live.js";
 import type { OwnOrder, OwnOrders } from "./orders.js";
-import { endInWords } from "./reasons.js";
+import { endInWords } from "../data/reasons.js";
 import { stepped } from "./steps.js";
 
 const STATES: Readonly<Record<OwnOrder["state"], string>> = {
@@ -132,6 +132,8 @@ interface RowProps {
 function OrderRow({ order, name, orders, table, locked }: RowProps) {
   const [editing, setEditing] = useState(false);
   const isOpen = order.state === "open" && order.orderId !== undefined;
+  // The fields stay while a change is on its way, so that a refused one loses nothing that was typed.
+  const isAmending = editing && (isOpen || order.state === "changing");
   const cancel = (): void => {
     if (order.orderId !== undefined) void orders.cancel(order.orderId);
   };
@@ -147,7 +149,7 @@ function OrderRow({ order, name, orders, table, locked }: RowProps) {
           {order.tif}, {STATES[order.state]}
         </span>
       </td>
-      {editing && isOpen ? (
+      {isAmending ? (
         <AmendCells
           order={order}
           orders={orders}
@@ -183,8 +185,10 @@ interface AmendProps extends Omit<RowProps, "name"> {
 
 /** Cells in which the price and the open quantity are changed: Enter saves, Escape leaves. */
 function AmendCells({ order, orders, table, locked, onDone }: AmendProps) {
-  const [price, setPrice] = useState(order.price);
-  const [qty, setQty] = useState(String(order.qty));
+  // The order may fill meanwhile. A field that nobody has edited is not sent, or it would raise the quantity again.
+  const [opened] = useState(order);
+  const [price, setPrice] = useState(opened.price);
+  const [qty, setQty] = useState(String(opened.qty));
   const [busy, setBusy] = useState(false);
   const first = useRef<HTMLInputElement>(null);
   useEffect(() => first.current?.focus(), []);
@@ -192,12 +196,15 @@ function AmendCells({ order, orders, table, locked, onDone }: AmendProps) {
   const nextPrice = readPrice(price, table);
   const nextQty = readQty(qty);
   const error = [nextPrice, nextQty].find((read) => typeof read === "string");
-  const keepsPlace = nextPrice === readPrice(order.price, []) && Number(nextQty) <= order.qty;
+  const isPriceEdited = nextPrice !== readPrice(opened.price, []);
+  const isQtyEdited = nextQty !== opened.qty;
+  const keepsPlace = !isPriceEdited && (!isQtyEdited || Number(nextQty) <= order.qty);
+  const filled = isQtyEdited || order.qty === opened.qty ? "" : `${showQuantity(order.qty)} are open now; `;
   const save = async (): Promise<void> => {
     if (busy || locked || typeof nextPrice === "string" || typeof nextQty === "string") return;
     const change = {
-      ...(readPrice(order.price, []) === nextPrice ? {} : { price: price.trim() }),
-      ...(nextQty === order.qty ? {} : { qty: nextQty }),
+      ...(isPriceEdited ? { price: price.trim() } : {}),
+      ...(isQtyEdited ? { qty: nextQty } : {}),
     };
     if (Object.keys(change).length === 0) {
       onDone();
@@ -245,7 +252,7 @@ function AmendCells({ order, orders, table, locked, onDone }: AmendProps) {
       </td>
       <td class="ticket-actions">
         <span class={error === undefined ? "ticket-state" : "ticket-state field-error"} role="status">
-          {error ?? (keepsPlace ? "keeps its place in the queue" : "joins the queue anew")}
+          {error ?? `${filled}${keepsPlace ? "keeps its place in the queue" : "joins the queue anew"}`}
         </span>
         <Button kind="quiet" busy={busy} disabled={locked || error !== undefined} onClick={() => void save()}>
           Save

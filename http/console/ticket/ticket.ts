@@ -1,14 +1,15 @@
 /** Ticket of one market: the draft of an order, its preview, and its placement exactly once. */
 
-import { signal, type Signal } from "@preact/signals";
+import { signal, type ReadonlySignal, type Signal } from "@preact/signals";
 import type { z } from "zod";
 import type { Ticks } from "../../../actors/units.js";
 import type { OrderAccepted, OrderPreview } from "../../surface-a/schemas/orders.js";
+import { endAttempts, isUnanswered, sendOnce } from "../data/attempts.js";
 import { asRefusal, type Refusal } from "../data/refusal.js";
 import { signedCall } from "../trading/web-key.js";
 import { bodyOf, readDraft, type Draft, type DraftErrors, type DraftOrder } from "./draft.js";
 import type { Picked } from "./live.js";
-import { isUnknown, type OwnOrders } from "./orders.js";
+import type { OwnOrders } from "./orders.js";
 import { previewed, type PreviewedOrder } from "./sums.js";
 
 /** Stage of the ticket. A preview belongs to exactly the draft that was read for it. */
@@ -37,11 +38,8 @@ export class Ticket {
   /** Errors of the fields, shown after the first Enter. */
   readonly errors = signal<DraftErrors>({});
   readonly refusal = signal<Refusal | undefined>(undefined);
-  /**
-   * Id of the order that the draft describes, from its first placement until it is accepted or changed: a double click
-   * and a retry place one order. Pages without HTTPS cannot make one, and do not trade.
-   */
-  #clientId: string | undefined;
+  /** True while it is unknown whether an order of this page was placed. */
+  readonly hasUnknown: ReadonlySignal<boolean>;
   readonly #marketId: string;
   readonly #orders: OwnOrders;
 
@@ -49,6 +47,7 @@ export class Ticket {
   constructor(marketId: string, outcomeId: string, orders: OwnOrders) {
     this.#marketId = marketId;
     this.#orders = orders;
+    this.hasUnknown = orders.hasUnknown;
     const empty: Draft = { outcomeId, price: "", qty: "", tif: "GTC", minutes: "", selfTrade: "wash" };
     this.draft = signal(drafts.get(marketId) ?? empty);
   }
@@ -60,7 +59,6 @@ export class Ticket {
     drafts.set(this.#marketId, this.draft.value);
     this.stage.value = EDITING;
     this.errors.value = {};
-    this.#clientId = undefined;
   }
 
   /** Fills the ticket with a level of a ladder. */
@@ -119,23 +117,33 @@ export class Ticket {
   }
 
   async #place({ order, preview }: Extract<Stage, { kind: "previewed" }>): Promise<void> {
-    const clientId = (this.#clientId ??= crypto.randomUUID());
     this.stage.value = { kind: "placing", order, preview };
     this.refusal.value = undefined;
-    this.#orders.sending(clientId, order);
+    const body = bodyOf(order);
+    // A draft that describes an unanswered order again, even in a ticket that was cleared, places the same order.
+    const wanted = `order ${JSON.stringify(body)}`;
+    let clientId = "";
     try {
-      const body = { ...bodyOf(order), clientId };
-      const { orderId } = await signedCall<z.infer<typeof OrderAccepted>>("POST", "/v3/orders", { body });
-      this.#orders.accepted(clientId, orderId);
+      await sendOnce(wanted, async (id) => {
+        clientId = id;
+        this.#orders.sending(clientId, order);
+        const sent = { body: { ...body, clientId } };
+        const { orderId } = await signedCall<z.infer<typeof OrderAccepted>>("POST", "/v3/orders", sent);
+        this.#orders.accepted(clientId, orderId);
+      });
       this.stage.value = EDITING;
-      this.#clientId = undefined;
     } catch (error) {
-      const refusal = asRefusal(error);
-      this.refusal.value = refusal;
-      if (isUnknown(refusal)) {
-        this.#orders.unanswered(clientId);
-        // Enter sends the same order with the same id again.
-        this.stage.value = { kind: "previewed", order, preview, isArmed: true };
+      this.refusal.value = asRefusal(error);
+      if (isUnanswered(wanted)) {
+        // Enter sends the same order with the same id again, until a read finds it.
+        const unanswered: Stage = { kind: "previewed", order, preview, isArmed: true };
+        this.stage.value = unanswered;
+        this.#orders.unanswered(clientId, () => {
+          endAttempts(wanted);
+          if (this.stage.peek() !== unanswered) return;
+          this.stage.value = EDITING;
+          this.refusal.value = undefined;
+        });
       } else {
         this.#orders.refused(clientId);
         this.stage.value = EDITING;

@@ -3,7 +3,7 @@
 import type { Signer } from "../../client/signer.js";
 import { readJson, send, targetOf, type Method, type Request } from "../data/api.js";
 import { serviceNow } from "../data/clock.js";
-import { asRefusal, refusalOf, UNREACHABLE } from "../data/refusal.js";
+import { asRefusal, Refusal, refusalOf, UNREACHABLE } from "../data/refusal.js";
 
 /** Pauses in ms before a request without an answer is sent again. */
 const PAUSES_MS = [300, 900, 2_700];
@@ -27,20 +27,36 @@ export async function callSigned<T>(
     ...(body === "" ? {} : { body }),
     ...(request.signal === undefined ? {} : { signal: request.signal }),
   };
-  return readJson<T>(await sendUntilAnswered(method, target, init));
+  const { response, isRepeat } = await sendUntilAnswered(method, target, init);
+  if (isRepeat && !response.ok && method !== "GET") throw await unansweredBefore(response);
+  return readJson<T>(response);
 }
 
-async function sendUntilAnswered(method: Method, target: string, init: RequestInit): Promise<Response> {
+/** Returns the end of a request whose repeat was refused: the first one, whose answer is missing, may have taken effect. */
+async function unansweredBefore(response: Response): Promise<Refusal> {
+  const { code, requestId } = await refusalOf(response);
+  const message = `The service gave no answer at first, and refused the repeat (${code}). The request may have taken effect.`;
+  return new Refusal(0, UNREACHABLE, message, requestId);
+}
+
+/** Returns the first answer. `isRepeat` is true when an earlier attempt got none. */
+async function sendUntilAnswered(
+  method: Method,
+  target: string,
+  init: RequestInit,
+): Promise<{ readonly response: Response; readonly isRepeat: boolean }> {
+  let isRepeat = false;
   for (const pauseMs of PAUSES_MS) {
     try {
       const response = await send(method, target, init);
-      if (response.status !== 409) return response;
+      if (response.status !== 409) return { response, isRepeat };
       const { code } = await refusalOf(response.clone());
-      if (code !== "REQUEST_IN_PROGRESS") return response;
+      if (code !== "REQUEST_IN_PROGRESS") return { response, isRepeat };
     } catch (error) {
       if (asRefusal(error).code !== UNREACHABLE) throw error;
+      isRepeat = true;
     }
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
-  return send(method, target, init);
+  return { response: await send(method, target, init), isRepeat };
 }

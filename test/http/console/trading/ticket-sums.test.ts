@@ -11,7 +11,7 @@ import {
 } from "../../../../http/console/ticket/sums.js";
 import { contracts, millicents, ticks } from "../../../../actors/units.js";
 import { csvOf } from "../../../../http/console/portfolio/csv.js";
-import { endInWords } from "../../../../http/console/ticket/reasons.js";
+import { endInWords } from "../../../../http/console/data/reasons.js";
 
 const TABLE = tableOf(["0.001", "0.002", "0.050", "0.055", "0.060", "0.945", "0.950", "0.951", "0.999"]);
 const FEE = scheduleOf({ coefficient: "0.03", makerCredit: "0.5", charged: "WHEN_LIVE" });

@@ -201,15 +201,54 @@ describe("order ticket of the console", function () {
     await preview();
     await contracts().press("Enter");
     await rows().filter({ hasText: "on its way" }).and(page.locator(".ticket-hollow")).waitFor();
-    await ticket().getByText("UNREACHABLE").waitFor();
+    await rows().filter({ hasText: "11" }).filter({ hasText: "resting" }).waitFor();
+    // The page has found the order, so Enter previews another one and repeats none.
+    await ticket()
+      .getByRole("button", { name: /^Preview: buy/ })
+      .waitFor();
     expect(sent).to.be.greaterThan(1);
     await page.unroute("**/v3/orders");
-    await rows().filter({ hasText: "11" }).filter({ hasText: "resting" }).waitFor();
-    // Enter repeats the same order with the same id.
+    expect(await ticket().getByRole("alert").count()).to.equal(0);
     await contracts().press("Enter");
-    await ticket().getByText("UNREACHABLE").waitFor({ state: "detached" });
-    await until(async () => (await openOrders(marketId)).length === 2);
+    await placing().waitFor();
+    expect(await openOrders(marketId)).to.have.length(2);
     expect(await rows().count()).to.equal(2);
+  });
+
+  it("repeats an order without an answer after Escape, and takes no later refusal for its end", async () => {
+    const { page } = opened;
+    const { marketId } = await openMarket();
+    const ids = new Set<unknown>();
+    let sent = 0;
+    // The first answer is lost, the repeats come too late, and reads do not find the order yet.
+    await page.route("**/v3/orders", async (route) => {
+      ids.add((route.request().postDataJSON() as { clientId: string }).clientId);
+      sent += 1;
+      if (sent > 1)
+        return route.fulfill({ status: 401, json: { code: "TIMESTAMP_EXPIRED", message: "late" } });
+      await route.fetch();
+      await route.abort();
+    });
+    await page.route("**/v3/orders?clientId=*", (route) => route.abort());
+    await fill("0.450", "12");
+    await preview();
+    await contracts().press("Enter");
+    await ticket().getByText("may have taken effect").waitFor();
+    await rows().filter({ hasText: "no answer yet" }).waitFor();
+    await contracts().press("Escape");
+    await ticket().getByText("may have been placed").waitFor();
+    await preview();
+    await contracts().press("Enter");
+    await ticket().getByText("TIMESTAMP_EXPIRED").waitFor();
+    await rows().filter({ hasText: "no answer yet" }).waitFor();
+    await page.unroute("**/v3/orders");
+    await contracts().press("Escape");
+    await preview();
+    await contracts().press("Enter");
+    await rows().filter({ hasText: "12" }).filter({ hasText: "resting" }).waitFor();
+    await page.unroute("**/v3/orders?clientId=*");
+    expect(ids.size).to.equal(1);
+    expect(await openOrders(marketId)).to.have.length(1);
   });
 
   it("keeps a refusal beside the ticket until it is dismissed", async () => {
@@ -302,6 +341,35 @@ describe("order ticket of the console", function () {
     await page.keyboard.press("c");
     await resting.waitFor({ state: "detached" });
     await until(async () => (await openOrders(marketId)).length === 0);
+  });
+
+  it("changes only what was edited, and keeps it when the change is refused", async () => {
+    const { page } = opened;
+    const market = await openMarket();
+    await fill("0.300", "100");
+    await preview();
+    await contracts().press("Enter");
+    const resting = rows().filter({ hasText: "resting" });
+    await resting.waitFor();
+    await resting.getByRole("button", { name: "Change" }).click();
+    const taker = { outcomeId: market.outcomes[1], price: "0.700", qty: 40, tif: "IOC" };
+    await other("POST /v3/orders", taker);
+    await rows().getByText("60 are open now").waitFor();
+    const newPrice = rows().getByLabel("New price");
+    await newPrice.press("ArrowUp");
+    await page.route("**/v3/orders/*", (route) =>
+      route.fulfill({ status: 409, json: { code: "MARKET_PAUSED", message: "the market is paused" } }),
+    );
+    await newPrice.press("Enter");
+    await page.getByText("MARKET_PAUSED").waitFor();
+    expect(await newPrice.inputValue()).to.equal("0.305");
+    await page.unroute("**/v3/orders/*");
+    await newPrice.press("Enter");
+    const [moved] = await until(
+      () => openOrders(market.marketId),
+      (orders) => orders.length === 1 && orders[0]?.price === "0.305",
+    );
+    expect(moved?.remaining).to.equal(60);
   });
 
   it("locks while the connection is lost, and unlocks by itself", async () => {

@@ -3,7 +3,7 @@
 import type { OrderStatus } from "../../../actors/ledger/types.js";
 import type { CancelReason, RejectReason } from "../../../actors/market/types.js";
 import { unreachable } from "../../../actors/unreachable.js";
-import { showQuantity } from "../data/money.js";
+import { showQuantity } from "./money.js";
 
 const REASONS: Readonly<Record<RejectReason | CancelReason, string>> = {
   NO_MATCH: "nothing was offered at this price or better",
