@@ -16,8 +16,9 @@ import {
 } from "../../../actors/units.js";
 import { call } from "../data/api.js";
 import { ticksOf } from "../data/prices.js";
+import { moneyOf } from "../data/money.js";
 import { signedCall, webKey } from "../trading/web-key.js";
-import { Refusal } from "../data/refusal.js";
+import { asRefusal, isUnknown, Refusal } from "../data/refusal.js";
 
 /** Contracts of the first order; each pays one cent, so all of them pay a dollar. */
 const QTY = contracts(100);
@@ -80,31 +81,56 @@ export function askFaucet(clientRef: string, subaccountKeyId?: string): Promise<
   return call("POST", "/v3/session/faucet", { body });
 }
 
-/** Buys an offer with the key of this browser, and with money of the faucet where it is missing. Returns the order. */
-export async function placeFirst(offer: Offer, clientId: string): Promise<Order> {
-  const key = webKey.peek();
-  if (key === undefined) throw new Refusal(0, "NO_WEB_KEY", "This browser has no key to trade with.");
-  const { outcomeId, price, qty } = offer;
-  const order = { outcomeId, price, qty, tif: "GTC", clientId };
-  const { reserve } = await signedCall<z.infer<typeof OrderPreview>>("POST", "/v3/orders/preview", {
-    body: { outcomeId, price, qty, tif: "GTC" },
-  });
-  const { available } = await call<z.infer<typeof Balance>>(
-    "GET",
-    `/v3/account/subaccounts/${key.subaccount}/balance`,
-  );
-  // The comparison decides only whether to ask for more; no amount is computed from it.
-  if (Number(available) < Number(reserve)) await askFaucet(`first order ${clientId}`, key.subaccount);
-  const { orderId } = await signedCall<z.infer<typeof OrderAccepted>>("POST", "/v3/orders", { body: order });
-  return settled(orderId);
+/** Attempt to place the first order. */
+export interface Attempt {
+  readonly offer: Offer;
+  readonly clientId: string;
+  /** True from the request that places the order, unless the exchange has refused it. */
+  mayBePlaced: boolean;
 }
 
-/** Waits until the book has the order, and returns the order. */
+/** Buys an offer with the key of this browser, and with money of the faucet where it is missing. Returns the order. */
+export async function placeFirst(attempt: Attempt): Promise<Order> {
+  const { outcomeId, price, qty } = attempt.offer;
+  const order = { outcomeId, price, qty, tif: "GTC" };
+  const isRepeat = attempt.mayBePlaced;
+  // An order that may have been placed holds its money already.
+  if (!isRepeat) await fund(order, attempt.clientId);
+  attempt.mayBePlaced = true;
+  const body = { ...order, clientId: attempt.clientId };
+  const accepted = await signedCall<z.infer<typeof OrderAccepted>>("POST", "/v3/orders", { body }).catch(
+    (error: unknown) => {
+      attempt.mayBePlaced = isRepeat || isUnknown(asRefusal(error));
+      throw error;
+    },
+  );
+  return settled(accepted.orderId);
+}
+
+/** Asks the faucet for the money that an order needs and the subaccount lacks. */
+async function fund(order: object, clientId: string): Promise<void> {
+  const key = webKey.peek();
+  if (key === undefined) throw new Refusal(0, "NO_WEB_KEY", "This browser has no key to trade with.");
+  const preview = await signedCall<z.infer<typeof OrderPreview>>("POST", "/v3/orders/preview", {
+    body: order,
+  });
+  const path = `/v3/account/subaccounts/${key.subaccount}/balance`;
+  const { available } = await call<z.infer<typeof Balance>>("GET", path);
+  if (moneyOf(available) < moneyOf(preview.reserve))
+    await askFaucet(`first order ${clientId}`, key.subaccount);
+}
+
+/** Waits until the book has the order, and returns the order. A read that fails meanwhile is repeated. */
 async function settled(orderId: string): Promise<Order> {
   const deadlineMs = Date.now() + SETTLE_MS;
   for (;;) {
-    const order = await signedCall<Order>("GET", `/v3/orders/${orderId}`);
-    if (order.status !== "PENDING" || Date.now() > deadlineMs) return order;
+    const isLast = Date.now() > deadlineMs;
+    try {
+      const order = await signedCall<Order>("GET", `/v3/orders/${orderId}`);
+      if (order.status !== "PENDING" || isLast) return order;
+    } catch (error) {
+      if (isLast) throw error;
+    }
     await new Promise((resolve) => setTimeout(resolve, ASK_MS));
   }
 }

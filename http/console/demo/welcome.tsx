@@ -9,7 +9,6 @@ import { useAction } from "../data/action.js";
 import { call } from "../data/api.js";
 import { remembered } from "../data/remembered.js";
 import { useResource } from "../data/resource.js";
-import { asRefusal, type Refusal } from "../data/refusal.js";
 import { session } from "../data/session.js";
 import { settings } from "../data/settings.js";
 import { logIn } from "../data/sign-in.js";
@@ -17,7 +16,7 @@ import { Button } from "../parts/button.js";
 import { Notice } from "../parts/notice.js";
 import { Money, Price, Quantity } from "../parts/values.js";
 import { ensureWebKey, WEB, webKeyState } from "../trading/web-key.js";
-import { findOffer, placeFirst, type Offer } from "./first-order.js";
+import { findOffer, placeFirst, type Attempt, type Offer } from "./first-order.js";
 import "./demo.css";
 
 type Login = NonNullable<z.infer<typeof DemoAnswer>["login"]>;
@@ -73,20 +72,20 @@ function LogIn() {
 function FirstOrder() {
   const [placed, setPlaced] = useState<{ readonly order: Order; readonly offer: Offer }>();
   // A click after a lost answer places the same order again, which takes effect once.
-  const attempt = useRef<{ readonly offer: Offer; readonly clientId: string } | undefined>(undefined);
+  const attempt = useRef<Attempt | undefined>(undefined);
   const offers = useResource(findOffer, [], { everyMs: EVERY_MS });
   const action = useAction(async (offer: Offer) => {
     await ensureWebKey();
-    const tried = (attempt.current ??= { offer, clientId: crypto.randomUUID() });
+    const tried = (attempt.current ??= { offer, clientId: crypto.randomUUID(), mayBePlaced: false });
     try {
-      setPlaced({ order: await placeFirst(tried.offer, tried.clientId), offer: tried.offer });
+      setPlaced({ order: await placeFirst(tried), offer: tried.offer });
     } catch (error) {
-      if (isFinal(asRefusal(error))) attempt.current = undefined;
+      if (!tried.mayBePlaced) attempt.current = undefined;
       throw error;
     }
   });
   if (placed !== undefined) return <Placed {...placed} />;
-  const offer = offers.value;
+  const offer = attempt.current?.offer ?? offers.value;
   return (
     <>
       <Notice
@@ -113,11 +112,6 @@ function FirstOrder() {
       )}
     </>
   );
-}
-
-/** Returns true for a refusal after which the order has certainly not been placed. */
-function isFinal({ status }: Refusal): boolean {
-  return status >= 400 && status < 500;
 }
 
 function Placed({ order, offer }: { readonly order: Order; readonly offer: Offer }) {

@@ -1,12 +1,13 @@
 /** Moves money between the account and one of its subaccounts, signed with the file of the management key. */
 
-import { useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { z } from "zod";
+import { parseMoney } from "../../../actors/units.js";
 import type { SessionAnswer, Transfer } from "../../surface-a/schemas/account.js";
 import { Link } from "../app/router.js";
 import { useAction } from "../data/action.js";
 import { call } from "../data/api.js";
-import { newId } from "../data/attempts.js";
+import { sendOnce } from "../data/attempts.js";
 import { Refusal } from "../data/refusal.js";
 import { useResource } from "../data/resource.js";
 import { Button } from "../parts/button.js";
@@ -47,9 +48,6 @@ function TransferForm({ subaccount, onClose, onMoved }: Omit<TransferDialogProps
   const [amount, setAmount] = useState("");
   const [file, setFile] = useState<File>();
   const [moved, setMoved] = useState<TransferAnswer>();
-  // A repeat of the same transfer, by a second click or after a lost answer, moves the money once.
-  const attempt = useRef({ of: "", clientTransferId: "" });
-
   const transfer = useAction(async () => {
     if (amount.trim() === "")
       throw new Refusal(0, "AMOUNT_MISSING", "Enter the amount in dollars, such as 25.50.");
@@ -59,16 +57,14 @@ function TransferForm({ subaccount, onClose, onMoved }: Omit<TransferDialogProps
         "KEY_FILE_MISSING",
         "Choose the file of the management key, which signs the transfer.",
       );
-    const of = `${direction} ${amount.trim()}`;
-    if (attempt.current.of !== of) attempt.current = { of, clientTransferId: newId() };
     const path = `/v3/account/subaccounts/${subaccount.keyId}/transfer`;
-    const body = { direction, amount: amount.trim(), clientTransferId: attempt.current.clientTransferId };
-    const answer = await callWithKeyFile<TransferAnswer>(file, "POST", path, { body });
-    // The service answers a repeat of a rejected transfer with its rejection, so the next attempt is another transfer.
-    if (answer.status === "Rejected") {
-      attempt.current = { of: "", clientTransferId: "" };
-      throw tooMuch(direction, answer.actualBalance);
-    }
+    const transfer = { direction, amount: amount.trim() };
+    const wanted = `${path} ${direction} ${parseMoney(transfer.amount) ?? transfer.amount}`;
+    // The service answers a repeat of a rejected transfer with its rejection, so that ends the attempt too.
+    const answer = await sendOnce(wanted, (clientTransferId) =>
+      callWithKeyFile<TransferAnswer>(file, "POST", path, { body: { ...transfer, clientTransferId } }),
+    );
+    if (answer.status === "Rejected") throw tooMuch(direction, answer.actualBalance);
     setMoved(answer);
     onMoved();
   });

@@ -9,7 +9,7 @@ import { BrowserSigner } from "../../client/browser/signer.js";
 import { generateHiddenKey } from "../../client/keys.js";
 import type { Key, Subaccount } from "../../surface-a/schemas/account.js";
 import { call, type Method, type Request } from "../data/api.js";
-import { asRefusal, Refusal } from "../data/refusal.js";
+import { asRefusal, isUnknown, Refusal } from "../data/refusal.js";
 import { session } from "../data/session.js";
 import { settings } from "../data/settings.js";
 import { storedKey, storeKey, type StoredKey } from "./key-store.js";
@@ -73,13 +73,26 @@ function twoOfThem(): Refusal {
   return new Refusal(0, "TWO_SUBACCOUNTS", message);
 }
 
-/** Reads where the key is, and shows it, unless somebody else has signed in meanwhile. */
+/** Time in ms after which a failed read is repeated. */
+const RETRY_MS = 3_000;
+/** Number of the last read: the answer of an older one may come later, and is not shown. */
+let reads = 0;
+
+/**
+ * Reads where the key is, and shows it, unless somebody else has signed in meanwhile. A service that is away says nothing
+ * about the key: one that is here stays, and the page asks again.
+ */
 async function follow(accountId: string): Promise<WebKeyState> {
+  const read = ++reads;
+  const isCurrent = (): boolean => read === reads && trader.peek() === accountId;
   const found = await find(accountId).catch((error: unknown): WebKeyState => ({
     kind: "failed",
     refusal: asRefusal(error),
   }));
-  if (trader.peek() === accountId) state.value = found;
+  if (!isCurrent()) return found;
+  const isAway = found.kind === "failed" && (isUnknown(found.refusal) || found.refusal.status === 429);
+  if (isAway) setTimeout(() => isCurrent() && void follow(accountId), found.refusal.retryAfterMs ?? RETRY_MS);
+  if (!isAway || state.peek().kind !== "here") state.value = found;
   return found;
 }
 
