@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { sql } from "drizzle-orm";
 import { connect, disconnect, type Database } from "../../../db/database.js";
 import { migrate } from "../../../db/migrate.js";
+import { indexAddresses } from "../../../db/search-index.js";
 import type { Page, PageRequest } from "../../../db/page.js";
 import { listAudit } from "../../../db/queries/operator/audit.js";
 import { listPlayers } from "../../../db/queries/catalog/competitors.js";
@@ -121,6 +122,7 @@ describe("query plans of lists over long tables", function () {
 
   before(async () => {
     database = await freshDatabase(migrate);
+    await indexAddresses(database.url, (line) => expect.fail(line)).done;
     await fillTables(database.url);
     db = connect(database.url, { statementTimeoutMs: 60_000 });
     const query = db.$client.query.bind(db.$client) as (
