@@ -6,6 +6,7 @@
 import { createPublicKey } from "node:crypto";
 import type { Ticks } from "../../actors/units.js";
 import { unreachable } from "../../actors/unreachable.js";
+import { Unavailable } from "../../stream/log/ports.js";
 import type { Freshness } from "../trading/freshness.js";
 import { isUnavailable, type Database } from "../../db/database.js";
 import { findEmmClient, type EmmClient } from "../../db/queries/accounts/emm-clients.js";
@@ -166,8 +167,8 @@ export class Reference implements KeyDirectory {
   }
 
   /**
-   * Returns whether markets exist and are visible. Those that are not cached are read at once; while Postgres cannot be
-   * reached, the last known ones are named, and the others are absent.
+   * Returns whether markets exist and are visible. While Postgres cannot be reached or lacks a market that may exist, its
+   * last known visibility counts, and one that is not known is absent.
    */
   async visibility(marketIds: readonly string[]): Promise<ReadonlyMap<string, boolean>> {
     const stale = marketIds.filter((marketId) => this.marketCache.peek(marketId)?.isFresh !== true);
@@ -176,12 +177,17 @@ export class Reference implements KeyDirectory {
       const known = this.marketCache.peek(marketId)?.value;
       if (known !== undefined) visible.set(marketId, known.event.visible);
     }
-    try {
-      const read = await this.marketsById(stale);
-      for (const marketId of stale) visible.set(marketId, read.get(marketId)?.event.visible === true);
-    } catch (error) {
-      if (!isUnavailable(error)) throw error;
-    }
+    const read = async (marketIds: readonly string[]): Promise<void> => {
+      try {
+        const found = await this.marketsById(marketIds);
+        for (const marketId of marketIds) visible.set(marketId, found.get(marketId)?.event.visible === true);
+      } catch (error) {
+        if (!(error instanceof Unavailable) && !isUnavailable(error)) throw error;
+        // One market that is late says nothing about the others.
+        if (marketIds.length > 1) await Promise.all(marketIds.map((marketId) => read([marketId])));
+      }
+    };
+    if (stale.length > 0) await read(stale);
     return visible;
   }
 

@@ -66,7 +66,7 @@ describe("the public state of a market", () => {
                 qty: remaining,
               })),
             );
-            expect(replica.book(currency)).to.deep.equal({ seq: book.seqs.book, orders });
+            expect(replica.book(currency)).to.deep.equal({ seq: book.seqs.book, orders, hasMore: false });
             const ladders = truth.resting.ladders[currency].map((ladder) =>
               [...ladder.orders()].map(({ order, remaining }) => ({
                 orderId: order.orderId,

@@ -55,7 +55,11 @@ describe("replicas", () => {
       [[400, 7]],
       [[450, 2]],
     ]);
-    expect(await replicas.book(marketId, "COIN")).to.deep.equal({ seq: 0, orders: [[], []] });
+    expect(await replicas.book(marketId, "COIN")).to.deep.equal({
+      seq: 0,
+      orders: [[], []],
+      hasMore: false,
+    });
     expect(await replicas.book("8c5ca0f6-52a2-4d66-a4c0-1d5b6d0f2d55", "CASH")).to.equal(undefined);
   });
 
