@@ -52,7 +52,7 @@ export function nextRecord(
   { active, laterSinceMs }: FormatRecord,
   roles: readonly string[],
   nowMs: number,
-  { stableMs, aliveMs } = TIMING,
+  { stableMs } = TIMING,
 ): FormatRecord {
   const lowest = Math.min(...roles.map(announcedFormat));
   // A projector of the build before formats is in no record. It may be at work until one of a later build announces.
@@ -60,8 +60,9 @@ export function nextRecord(
   if (lowest <= active) return { active: lowest, laterSinceMs: undefined };
   if (!hasProjector) return { active, laterSinceMs: undefined };
   const forMs = nowMs - (laterSinceMs ?? Infinity);
-  // Live roles look far more often. After a longer time none was there, or the clock of the log has jumped.
-  if (forMs < 0 || forMs > stableMs + aliveMs) return { active, laterSinceMs: nowMs };
+  // Live roles look far more often. After a longer time none was there, the log has stalled, or its clock has jumped, and a
+  // role of an older build may have come and gone unseen.
+  if (forMs < 0 || forMs > 2 * stableMs) return { active, laterSinceMs: nowMs };
   if (forMs < stableMs) return { active, laterSinceMs };
   return { active: lowest, laterSinceMs: undefined };
 }

@@ -40,9 +40,9 @@ describe("the active format", () => {
     expect(nextRecord(risen, ["2:worker:a"], 1)).to.deep.equal(risen);
   });
 
-  it("begins to wait again when the clock of the log jumps", () => {
+  it("begins to wait again when the clock of the log jumps, or the log has stalled for longer than the wait", () => {
     const waiting = { active: 1, laterSinceMs: 50_000 };
-    for (const nowMs of [49_000, 50_000 + 3_600_000])
+    for (const nowMs of [49_000, 50_000 + 21_000, 50_000 + 3_600_000])
       expect(nextRecord(waiting, NEW, nowMs)).to.deep.equal({ active: 1, laterSinceMs: nowMs });
   });
 });

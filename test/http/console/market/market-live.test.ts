@@ -54,6 +54,8 @@ describe("market page of a trader", function () {
     await page.getByRole("textbox", { name: "Contracts" }).fill("10");
     await page.getByRole("textbox", { name: "Contracts" }).press("Enter");
     await page.getByRole("button", { name: "Place: buy 10 Knicks at 0.620" }).waitFor();
+    // A preview is placed once it can have been read.
+    await page.waitForTimeout(500);
     await page.getByRole("textbox", { name: "Contracts" }).press("Enter");
     await line(page, "Buy Knicks at 0.620 310 bid yours 10 #2").waitFor();
     await expectSound(opened);

@@ -97,7 +97,7 @@ describe("market page of the console", function () {
     await page.reload();
     await line(page, "Buy Knicks at 62.5 % 500 offered").waitFor();
     await page.getByTitle("American odds").first().click();
-    await line(page, "Buy Knicks at -167 500 offered").waitFor();
+    await line(page, "Buy Knicks at −167 500 offered").waitFor();
   });
 
   it("draws the price history, and has it as a table", async () => {
