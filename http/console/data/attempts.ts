@@ -3,7 +3,7 @@
 import { isUnknown, Refusal } from "./refusal.js";
 
 /** Returns a random UUID. `crypto.randomUUID` is missing where the page has no HTTPS. */
-export function newId(): string {
+function newId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
   const [a, b, c, d, e] = [
