@@ -10,19 +10,9 @@ import { gzipSync } from "node:zlib";
 import type { Express, Request, RequestHandler, Response } from "express";
 import { PATHS } from "./console/app/paths.js";
 import { isForOperators, type OtherPorts } from "./edge/doors.js";
+import { PAGE_POLICY } from "./edge/headers.js";
 import { notesOf } from "./edge/incoming.js";
 import { Refused } from "./request/errors.js";
-
-const CONTENT_SECURITY_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join("; ");
 
 /** The name of a file in this folder has a hash of its content. */
 const ASSETS = "/assets";
@@ -103,7 +93,7 @@ export function mountPages(app: Express, { folder, ports, brand, demo }: PagesPa
   };
   const send = (req: Request, res: Response, { type, bytes, gzipped }: ServedFile): void => {
     notesOf(res).route = "GET /";
-    res.set({ "Content-Security-Policy": CONTENT_SECURITY_POLICY, Vary: "Accept-Encoding" }).type(type);
+    res.set({ "Content-Security-Policy": PAGE_POLICY, Vary: "Accept-Encoding" }).type(type);
     if (req.acceptsEncodings("gzip") === false || gzipped.length >= bytes.length) res.send(bytes);
     else res.set("Content-Encoding", "gzip").send(gzipped);
   };

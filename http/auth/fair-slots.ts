@@ -32,8 +32,8 @@ const MAX_SENDERS = 100_000;
  * recently, so a sender who comes for the first time waits for no one who has been here before. Of those who come for the
  * first time the newest and the oldest are served in turns: a crowd that waits holds up nobody who comes after it, and one
  * that keeps coming nobody who has waited.
- * When every place is taken, the task that would run last is refused with `UNAVAILABLE`, which is a turn of its sender too
- * unless others wait.
+ * The task that would run last is refused with `UNAVAILABLE` while every place is taken, which is a turn of its sender
+ * too unless others wait.
  */
 export class FairSlots {
   #running = 0;

@@ -38,7 +38,7 @@ export type Attempt =
 export interface FirstRun {
   /** Keeps the answer; `undefined` for an answer that follows from the request. */
   keep(answer: KeptAnswer | undefined): Promise<void>;
-  /** Ends the run with an error. A refusal by the route is kept as the answer; the effect of any other error is unknown. */
+  /** Ends the run with an error. A refusal by the route is kept as the answer; any other error has an unknown effect. */
   fail(error: unknown): Promise<void>;
   /** Ends the run without an answer, because the request was refused before its route. */
   abandon(): Promise<void>;

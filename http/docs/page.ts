@@ -3,19 +3,9 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Express } from "express";
+import { PAGE_POLICY } from "../edge/headers.js";
 import { notesOf } from "../edge/incoming.js";
 import { openApi, type Described } from "./document.js";
-
-const CONTENT_SECURITY_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join("; ");
 
 const require = createRequire(import.meta.url);
 const own = (name: string): string => `${import.meta.dirname}/page/${name}`;
@@ -45,7 +35,7 @@ export function mountDocs(app: Express, described: Described): void {
       notesOf(res).route = "GET /docs";
       const bytes = read.get(file) ?? readFileSync(file);
       read.set(file, bytes);
-      res.set({ "Content-Security-Policy": CONTENT_SECURITY_POLICY, "Cache-Control": "no-cache" });
+      res.set({ "Content-Security-Policy": PAGE_POLICY, "Cache-Control": "no-cache" });
       res.type(type).send(bytes);
     });
   }

@@ -33,3 +33,15 @@ export function rateLimit(bucket: string, cost: number, remaining: number): Read
     [RATE_LIMIT.remaining]: String(remaining),
   };
 }
+
+/** Content security policy of a page: it loads files of this service alone, and no inline script or style. */
+export const PAGE_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");

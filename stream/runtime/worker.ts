@@ -548,7 +548,7 @@ export class Worker {
   /**
    * Hands every partition over. Other live workers get those in use one after the other, each when the one before is
    * taken, so that few actors are away at a time; those that are slow to move come first, because they need the time.
-   * When a partition is not taken, or the time is over, the rest are released at once, as are those that nobody uses.
+   * The rest are released at once when one is not taken or the time is over, and so are those that nobody uses.
    */
   async #handOverAll(untilMs: number): Promise<void> {
     const { clock } = this.#options;

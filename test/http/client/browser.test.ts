@@ -1,16 +1,15 @@
-import fs from "node:fs";
 import { isBuiltin } from "node:module";
 import path from "node:path";
 import { gzipSync } from "node:zlib";
 import { expect } from "chai";
-import { chromium, type Browser, type Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { build } from "vite";
+import { startBrowser } from "../../support/console/browser.js";
 import { startStack, type Stack } from "../../support/stack.js";
 import { newMarket, newTrader } from "../../support/traders.js";
 import type * as inBrowser from "./in-browser.js";
 
 const ROOT = path.resolve(import.meta.dirname, "..", "..", "..");
-const CHROMIUM = "/usr/bin/chromium";
 /** Share of the client in the first load of the console, in bytes after gzip. */
 const MAX_BYTES = 25_000;
 
@@ -59,23 +58,22 @@ describe("client: in a browser", function () {
 
   describe("Chromium", () => {
     let stack: Stack;
-    let browser: Browser;
     let page: Page;
+    /** Parts that have started: none of them where the browser is missing and the tests are skipped. */
+    const closing: (() => Promise<unknown>)[] = [];
 
     before(async function () {
-      if (!fs.existsSync(CHROMIUM)) this.skip();
+      const browser = await startBrowser(this);
+      closing.push(() => browser.close());
       const { code } = await bundle("test/http/client/in-browser.ts");
       stack = await startStack();
-      browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
+      closing.push(() => stack.stop());
       // The policy of a page of the API allows no request; the console has one that allows its own origin.
       page = await browser.newPage({ bypassCSP: true });
       await page.addInitScript({ content: `${code}\nglobalThis.bundled = bundled;` });
       await page.goto(`${stack.url}/openapi.json`);
     });
-    after(async () => {
-      await browser.close();
-      await stack.stop();
-    });
+    after(() => Promise.all(closing.map((close) => close())));
 
     for (const algorithm of ["Ed25519", "P-256"] as const) {
       it(`trades with a hidden key of ${algorithm} over REST and the stream`, async () => {

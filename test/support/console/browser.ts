@@ -6,9 +6,13 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
 import { chromium, type Browser, type BrowserContextOptions, type Page } from "playwright-core";
+import { exclusively } from "../../../scripts/supervisor/setup-lock.mjs";
 import { startStack, type Stack, type StackOptions } from "../stack.js";
 
 const PROGRAMS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+const INSTALL_LOCK = path.resolve(".cache/chromium.lock");
+/** Longest time in ms of an installation on a busy machine. */
+const INSTALL_MS = 240_000;
 const CONSOLE = path.resolve("http/console");
 const BUILT = path.resolve(".build/console/index.html");
 const BUNDLER = path.resolve("node_modules/vite/bin/vite.js");
@@ -18,22 +22,24 @@ function findProgram(): string | undefined {
   return PROGRAMS.find((program) => existsSync(program));
 }
 
-/** Installs the Chromium of Debian or Ubuntu, for which the tests have to run as root. */
-function installProgram(): string | undefined {
-  if (process.getuid?.() !== 0 || !existsSync("/usr/bin/apt-get")) return undefined;
+/**
+ * Installs the Chromium of Debian or Ubuntu, for which the tests have to run as root. Of several runs of tests that find
+ * none, one installs it and the others wait.
+ */
+function installProgram(): void {
+  if (process.getuid?.() !== 0 || !existsSync("/usr/bin/apt-get")) return;
   const apt = (...args: string[]): void => {
     execFileSync("apt-get", ["-qq", ...args], {
       stdio: "ignore",
       env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" },
     });
   };
-  try {
+  const onWait = (holder: number): void => console.error(`process ${holder} installs Chromium`);
+  exclusively(INSTALL_LOCK, { waitMs: INSTALL_MS, onWait }, () => {
+    if (findProgram() !== undefined) return;
     apt("update");
     apt("install", "--yes", "--no-install-recommends", "chromium");
-  } catch {
-    return undefined;
-  }
-  return findProgram();
+  });
 }
 
 function newest(folder: string): number {
@@ -53,9 +59,16 @@ function buildConsole(): void {
 }
 
 /** Starts Chromium, or skips the tests where there is none and it cannot be installed. */
-async function startBrowser(test: Mocha.Context): Promise<Browser> {
-  test.timeout(180_000);
-  const executablePath = findProgram() ?? installProgram();
+export async function startBrowser(test: Mocha.Context): Promise<Browser> {
+  test.timeout(2 * INSTALL_MS);
+  if (findProgram() === undefined) {
+    try {
+      installProgram();
+    } catch (error) {
+      console.error(`Chromium cannot be installed: ${String(error)}`);
+    }
+  }
+  const executablePath = findProgram();
   if (executablePath === undefined) return test.skip();
   buildConsole();
   return chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
