@@ -12,7 +12,8 @@ import type { Running } from "./keep.js";
 
 /** Added to the nice value: such a process receives 0.41 of the time that another one receives on a busy core. */
 const NICE = 4;
-const HIGHEST_NICE = 19;
+/** Nice value of a process that runs only while a core has nothing else to do, or nearly so. */
+export const HIGHEST_NICE = 19;
 /** Interval in ms in which new backends of Postgres are found. */
 const ROUND_MS = 1_000;
 /** The same while Linux refuses changes: it lets users other than root change one autogroup in a tenth of a second. */
@@ -28,7 +29,11 @@ export class LowPriority {
   /** Reports the first failure. Each round repeats it. */
   #report: ((line: string) => void) | undefined;
 
-  constructor(report: (line: string) => void) {
+  /** `niceness` is added to the nice value of this process. */
+  constructor(
+    report: (line: string) => void,
+    private readonly niceness = NICE,
+  ) {
     this.#report = report;
   }
 
@@ -85,9 +90,9 @@ export class LowPriority {
   /** Returns false when Linux refuses the change for now. A change that is not permitted is left out. */
   #lower(pid: number): boolean {
     const isLowered = this.#attempt(() =>
-      fs.writeFileSync(`/proc/${pid}/autogroup`, String(NICE), { flag: "r+" }),
+      fs.writeFileSync(`/proc/${pid}/autogroup`, String(this.niceness), { flag: "r+" }),
     );
-    const nice = Math.min(HIGHEST_NICE, os.getPriority() + NICE);
+    const nice = Math.min(HIGHEST_NICE, os.getPriority() + this.niceness);
     for (const thread of threadsOf(pid))
       this.#attempt(() => {
         if (os.getPriority(thread) < nice) os.setPriority(thread, nice);

@@ -3,13 +3,13 @@
 import { randomUUID } from "node:crypto";
 import type { WebSocket } from "ws";
 import { generateKey } from "../../../http/client/client.js";
-import { type Caller, SignedRequests, type Sent, unsigned } from "./caller.js";
-import type { World } from "./world.js";
+import type { Attackers } from "./attackers.js";
+import { SignedRequests, type Sent, unsigned } from "./caller.js";
 
 export interface Behavior {
   readonly name: string;
   /** Misbehaves until the signal. */
-  run(world: World, stopped: AbortSignal): Promise<void>;
+  run(attackers: Attackers, stopped: AbortSignal): Promise<void>;
 }
 
 /** Connections of a flood. */
@@ -24,14 +24,14 @@ function pause(ms: number): Promise<void> {
 
 /** Sends one request after the other on each connection, as fast as the answers come. */
 async function flood(
-  world: World,
+  attackers: Attackers,
   stopped: AbortSignal,
   requestOf: (n: number) => Sent | Promise<Sent>,
 ): Promise<void> {
-  const sender = world.caller(LANES);
+  const sender = attackers.caller(LANES);
   let sent = 0;
   const lane = async (): Promise<void> => {
-    while (!stopped.aborted) await answered(sender, requestOf(sent++));
+    while (!stopped.aborted) await attackers.send(sender, requestOf(sent++));
   };
   await Promise.all(Array.from({ length: LANES }, lane));
   sender.close();
@@ -39,17 +39,17 @@ async function flood(
 
 /** Sends requests at a rate, whatever becomes of them. */
 async function pace(
-  world: World,
+  attackers: Attackers,
   stopped: AbortSignal,
   perSecond: number,
   requestOf: (n: number) => Sent | Promise<Sent>,
 ): Promise<void> {
-  const sender = world.caller(LANES);
+  const sender = attackers.caller(LANES);
   const began = performance.now();
   const pending: Promise<void>[] = [];
   for (let sent = 0; !stopped.aborted;) {
     for (; sent < ((performance.now() - began) / 1_000) * perSecond; sent += 1)
-      pending.push(answered(sender, requestOf(sent)));
+      pending.push(attackers.send(sender, requestOf(sent)));
     await pause(5);
   }
   await Promise.all(pending);
@@ -58,32 +58,27 @@ async function pace(
 
 /** Reads a path at a rate with each read key of the hostile trader in turn. */
 function readByEach(
-  world: World,
+  attackers: Attackers,
   stopped: AbortSignal,
   perSecond: number,
   { path, body }: { readonly path: string; readonly body?: object },
-  { readers, trading }: Pick<World["hostile"], "readers" | "trading"> = world.hostile,
+  { readers, trading }: Pick<Attackers["hostile"], "readers" | "trading"> = attackers.hostile,
 ): Promise<void> {
   const method = body === undefined ? "GET" : "POST";
-  return pace(world, stopped, perSecond * readers.length, (n) =>
+  return pace(attackers, stopped, perSecond * readers.length, (n) =>
     (readers[n % readers.length] ?? trading).of(method, path, body),
   );
 }
 
-/** Sends a request; a lost answer is no failure of the bench. */
-async function answered(sender: Caller, request: Sent | Promise<Sent>): Promise<void> {
-  await sender.send(await request).catch(() => undefined);
-}
-
 /** Opens sockets of the read keys and lets `use` misbehave on each; closes them at the end. */
 async function withSockets(
-  world: World,
+  attackers: Attackers,
   stopped: AbortSignal,
   use: (socket: WebSocket, n: number) => void,
 ): Promise<void> {
-  const caller = world.caller(1);
+  const caller = attackers.caller(1);
   const sockets: WebSocket[] = [];
-  for (const reader of world.hostile.readers) {
+  for (const reader of attackers.hostile.readers) {
     for (let i = 0; i < 4 && !stopped.aborted; i += 1) {
       const socket = await caller.socket((await reader.of("GET", "/v3/ws")).headers);
       if (socket === undefined) break;
@@ -96,6 +91,11 @@ async function withSockets(
   caller.close();
 }
 
+/** Returns true for a frame that refuses a request of a socket. */
+function isRefusal(frame: Buffer): boolean {
+  return /^\{"nonce":\d+,"code"/.test(frame.toString("latin1", 0, 40));
+}
+
 const order = (outcomeId: string, price: string, qty: number, tif: string): object => ({
   outcomeId,
   price,
@@ -106,80 +106,92 @@ const order = (outcomeId: string, price: string, qty: number, tif: string): obje
 export const BEHAVIORS: readonly Behavior[] = [
   {
     name: "FOK batches that no book can fill",
-    async run(world, stopped) {
+    async run(attackers, stopped) {
       const orders = (count: number): object => ({
-        orders: Array.from({ length: count }, () => order(world.outcomes[1], "0.999", 50_000, "FOK")),
+        orders: Array.from({ length: count }, () =>
+          order(attackers.facts.outcomes[1], "0.999", 50_000, "FOK"),
+        ),
       });
-      const { trading } = world.accomplice;
-      await answered(world.caller(1), trading.of("POST", "/v3/orders/batch", orders(BATCH)));
-      await pace(world, stopped, 1, () => trading.of("POST", "/v3/orders/batch", orders(PLACES_PER_SECOND)));
+      const { trading } = attackers.accomplice;
+      await attackers.send(attackers.caller(1), trading.of("POST", "/v3/orders/batch", orders(BATCH)));
+      await pace(attackers, stopped, 1, () =>
+        trading.of("POST", "/v3/orders/batch", orders(PLACES_PER_SECOND)),
+      );
     },
   },
   {
     name: "previews of sweeps through the dust",
-    run(world, stopped) {
-      const body = order(world.outcomes[1], "0.999", 50_000, "IOC");
-      return readByEach(world, stopped, 16, { path: "/v3/orders/preview", body }, world.accomplice);
+    run(attackers, stopped) {
+      const body = order(attackers.facts.outcomes[1], "0.999", 50_000, "IOC");
+      return readByEach(attackers, stopped, 16, { path: "/v3/orders/preview", body }, attackers.accomplice);
     },
   },
   {
     name: "balances of a wallet with the dust",
-    run: (world, stopped) =>
-      readByEach(world, stopped, 8, { path: `/v3/account/subaccounts/${world.hostile.keyId}/balance` }),
+    run: (attackers, stopped) =>
+      readByEach(attackers, stopped, 8, {
+        path: `/v3/account/subaccounts/${attackers.hostile.keyId}/balance`,
+      }),
   },
   {
     name: "open orders of a wallet with the dust",
-    run: (world, stopped) => readByEach(world, stopped, 8, { path: "/v3/account/orders" }),
+    run: (attackers, stopped) => readByEach(attackers, stopped, 8, { path: "/v3/account/orders" }),
   },
   {
     name: "public books of a deep market",
-    run: (world, stopped) =>
-      pace(world, stopped, 50, () => unsigned("GET", `/v3/public/catalog/markets/${world.marketId}/book`)),
+    run: (attackers, stopped) =>
+      pace(attackers, stopped, 50, () =>
+        unsigned("GET", `/v3/public/catalog/markets/${attackers.facts.marketId}/book`),
+      ),
   },
   {
     name: "public candles of the longest range",
-    run(world, stopped) {
+    run(attackers, stopped) {
       const to = Date.now();
       const range = `from=${to - 1_000 * 60_000}&to=${to}`;
-      const path = `/v3/public/catalog/markets/${world.marketId}/candles`;
-      return pace(world, stopped, 50, () =>
-        unsigned("GET", `${path}?outcome=${world.outcomes[0]}&interval=1m&${range}`),
+      const path = `/v3/public/catalog/markets/${attackers.facts.marketId}/candles`;
+      return pace(attackers, stopped, 50, () =>
+        unsigned("GET", `${path}?outcome=${attackers.facts.outcomes[0]}&interval=1m&${range}`),
       );
     },
   },
   {
     name: "placements beyond the throttle",
-    run: (world, stopped) =>
-      flood(world, stopped, () =>
-        world.accomplice.trading.of("POST", "/v3/orders", order(world.outcomes[0], "0.002", 1, "GTC")),
+    run: (attackers, stopped) =>
+      flood(attackers, stopped, () =>
+        attackers.accomplice.trading.of(
+          "POST",
+          "/v3/orders",
+          order(attackers.facts.outcomes[0], "0.002", 1, "GTC"),
+        ),
       ),
   },
   {
     name: "one placement sent over and over",
-    async run(world, stopped) {
-      const once = await world.accomplice.trading.of(
+    async run(attackers, stopped) {
+      const once = await attackers.accomplice.trading.of(
         "POST",
         "/v3/orders",
-        order(world.outcomes[0], "0.001", 1, "GTC"),
+        order(attackers.facts.outcomes[0], "0.001", 1, "GTC"),
       );
-      await flood(world, stopped, () => once);
+      await flood(attackers, stopped, () => once);
     },
   },
   {
     name: "unknown keys",
-    async run(world, stopped) {
+    async run(attackers, stopped) {
       const { privateKey } = await generateKey("Ed25519");
       const known = new SignedRequests(
         { keyId: randomUUID(), algorithm: "Ed25519", privateKey },
-        world.brand,
+        attackers.facts.brand,
       );
-      await flood(world, stopped, () => known.of("GET", "/v3/limits"));
+      await flood(attackers, stopped, () => known.of("GET", "/v3/limits"));
     },
   },
   {
     name: "sign-ins with a wrong password",
-    run: (world, stopped) =>
-      flood(world, stopped, (n) =>
+    run: (attackers, stopped) =>
+      flood(attackers, stopped, (n) =>
         unsigned("POST", "/v3/session", {
           email: `nobody${n % 50}@hostile.example`,
           password: "a wrong password",
@@ -188,22 +200,26 @@ export const BEHAVIORS: readonly Behavior[] = [
   },
   {
     name: "free routes",
-    run: (world, stopped) =>
-      flood(world, stopped, (n) =>
+    run: (attackers, stopped) =>
+      flood(attackers, stopped, (n) =>
         n % 2 === 0
-          ? world.hostile.trading.of("POST", "/v3/safety/heartbeat", { timeoutMs: 0 })
-          : world.hostile.trading.of("GET", "/v3/limits"),
+          ? attackers.hostile.trading.of("POST", "/v3/safety/heartbeat", { timeoutMs: 0 })
+          : attackers.hostile.trading.of("GET", "/v3/limits"),
       ),
   },
   {
     name: "lists of everything",
-    run: (world, stopped) => readByEach(world, stopped, 4, { path: "/v3/orders?limit=5000" }),
+    run: (attackers, stopped) => readByEach(attackers, stopped, 4, { path: "/v3/orders?limit=5000" }),
   },
   {
     name: "sockets that ask for snapshots of the book",
-    run: (world, stopped) =>
-      withSockets(world, stopped, (socket) => {
-        const selection = { markets: { [world.marketId]: "book" }, private: ["orders", "positions"] };
+    run: (attackers, stopped) =>
+      withSockets(attackers, stopped, (socket) => {
+        const selection = {
+          markets: { [attackers.facts.marketId]: "book" },
+          private: ["orders", "positions"],
+        };
+        socket.on("message", (data: Buffer) => attackers.count(!isRefusal(data)));
         let nonce = 0;
         const timer = setInterval(() => {
           nonce += 1;
@@ -214,22 +230,30 @@ export const BEHAVIORS: readonly Behavior[] = [
   },
   {
     name: "sockets that read nothing",
-    run: (world, stopped) =>
-      withSockets(world, stopped, (socket) => {
-        const selection = { markets: { [world.marketId]: ["book", "bbo", "trades"] }, private: ["orders"] };
+    run: (attackers, stopped) =>
+      withSockets(attackers, stopped, (socket) => {
+        const selection = {
+          markets: { [attackers.facts.marketId]: ["book", "bbo", "trades"] },
+          private: ["orders"],
+        };
         socket.send(JSON.stringify({ nonce: 1, subscribe: selection }));
         socket.pause();
       }),
   },
   {
     name: "sweeps through the dust",
-    run: (world, stopped) =>
-      pace(world, stopped, PLACES_PER_SECOND / 4, () =>
-        world.accomplice.trading.of("POST", "/v3/orders", order(world.outcomes[1], "0.999", 200, "IOC")),
+    run: (attackers, stopped) =>
+      pace(attackers, stopped, PLACES_PER_SECOND / 4, () =>
+        attackers.accomplice.trading.of(
+          "POST",
+          "/v3/orders",
+          order(attackers.facts.outcomes[1], "0.999", 200, "IOC"),
+        ),
       ),
   },
   {
     name: "cancels of everything",
-    run: (world, stopped) => pace(world, stopped, 16, () => world.hostile.trading.of("DELETE", "/v3/orders")),
+    run: (attackers, stopped) =>
+      pace(attackers, stopped, 16, () => attackers.hostile.trading.of("DELETE", "/v3/orders")),
   },
 ];

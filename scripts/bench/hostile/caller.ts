@@ -4,9 +4,9 @@ import { Agent, request as httpRequest } from "node:http";
 import { WebSocket } from "ws";
 import { Signer, type SigningKey } from "../../../http/client/client.js";
 
-export interface Answer {
+interface Answer {
   readonly status: number;
-  readonly text: string;
+  readonly body: Buffer;
 }
 
 /** Request as it is sent. */
@@ -44,7 +44,7 @@ export class Caller {
           response.on("data", (chunk: Buffer) => chunks.push(chunk));
           response.on("error", reject);
           response.on("end", () =>
-            resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString("utf8") }),
+            resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks) }),
           );
         },
       );
@@ -70,6 +70,28 @@ export class Caller {
 
   close(): void {
     this.#agent.destroy();
+  }
+}
+
+/** Opens callers, each with an address of its own. */
+export class Callers {
+  readonly #opened: Caller[] = [];
+
+  /** `network`: the first two numbers of all addresses, such as `198.51`. */
+  constructor(
+    private readonly url: string,
+    private readonly network: string,
+  ) {}
+
+  open(connections: number): Caller {
+    const number = this.#opened.length + 1;
+    const opened = new Caller(this.url, `${this.network}.${number >> 8}.${number & 255}`, connections);
+    this.#opened.push(opened);
+    return opened;
+  }
+
+  close(): void {
+    for (const opened of this.#opened) opened.close();
   }
 }
 

@@ -1,22 +1,25 @@
 /**
- * Measures what one hostile trader does to the others: each behavior beside a quiet run before it, in the same processes
- * and within the published limits. Other traders place and cancel at a steady rate meanwhile, and each time is measured
- * from the moment at which its request was due.
+ * Measures what one hostile trader does to the others: each behavior beside quiet runs before and after it, on the same
+ * exchange and within the published limits. Other traders place and cancel at a steady rate meanwhile, and each time is
+ * measured from the moment at which its request was due. The hostile trader has a process of its own.
  */
 
 import { embeddedRedisUrl } from "../../embedded/redis.js";
 import { startBenchExchange } from "../bench-exchange.js";
 import { Sampler } from "../endurance/sampler.js";
 import { percentile, type Row } from "../table.js";
-import { type Behavior, BEHAVIORS } from "./behaviors.js";
+import { AttackProcess } from "./attack-process.js";
+import type { Tally } from "./attackers.js";
+import { BEHAVIORS } from "./behaviors.js";
 import { type Sizes, type Target, type World, type WorldSize, openWorld } from "./world.js";
 
 /** Length of a quiet run and of a behavior without `--seconds`, in s. */
-export const HOSTILE_SECONDS = 5;
-const FULL_SIZE: WorldSize = { victims: 6, dust: 4_500, readers: 8 };
+export const HOSTILE_SECONDS = 8;
+/** Enough measured traders for a p99 of more than 600 times. */
+const FULL_SIZE: WorldSize = { victims: 14, dust: 4_500, readers: 8 };
 /** Orders that each measured trader places a second; the published limit is 8. */
 const RATE = 6;
-/** Largest ratio of the p99 beside a behavior to that of the quiet run. */
+/** Largest ratio of the p99 beside a behavior to that of the quiet runs. */
 const MAX_RATIO = 2;
 /** Largest growth of the memory of a role, and of Redis, over a behavior, in bytes. Heaps move by tens of MB by themselves. */
 const MAX_KEPT_BYTES = 200e6;
@@ -55,53 +58,66 @@ export async function hostile(seconds: number = HOSTILE_SECONDS): Promise<Row[]>
 }
 
 /** Runs the behaviors, one after the other, and yields the rows of each. */
-export async function* attack(
-  target: Target,
-  seconds: number,
-  size: WorldSize,
-  behaviors: readonly Behavior[] = BEHAVIORS,
-): AsyncGenerator<Row[]> {
+export async function* attack(target: Target, seconds: number, size: WorldSize): AsyncGenerator<Row[]> {
   const world = await openWorld(target, size);
+  const attack = await AttackProcess.start(world.facts);
   try {
     await measure(world, 1);
-    for (const behavior of behaviors) {
+    let quietBefore = await measure(world, seconds);
+    for (const { name } of BEHAVIORS) {
       const before = await target.sizes();
-      const quiet = await measure(world, seconds);
-      const stop = new AbortController();
-      const running = behavior.run(world, stop.signal);
+      attack.begin(name);
       const beside = await measure(world, seconds);
-      stop.abort();
-      await running;
+      const tally = await attack.end();
       await new Promise((resolve) => setTimeout(resolve, Math.min(REST_MS, 1_200 * seconds)));
-      yield rowsOf(behavior.name, quiet, beside, before, await target.sizes());
+      const quietAfter = await measure(world, seconds);
+      const after = await target.sizes();
+      yield [
+        ...timesRows(name, [quietBefore, quietAfter], beside),
+        row(name, "hostile requests", tally.answered / seconds, "/s"),
+        row(name, "hostile requests refused", refusedPercent(tally), "%"),
+        ...sizesRows(name, before, after),
+      ];
+      quietBefore = quietAfter;
     }
   } finally {
+    await attack.close();
     world.close();
   }
 }
 
-function rowsOf(name: string, quiet: Measured, beside: Measured, before: Sizes, after: Sizes): Row[] {
-  const row = (measure: string, figure: number, unit: string, isGood?: boolean): Row => ({
-    bench: `${BENCH}: ${name}`,
-    measure,
-    figure,
-    unit,
-    ...(isGood === undefined ? {} : { verdict: isGood ? "pass" : "FAIL" }),
-  });
-  const ratioOf = (share: number): number =>
-    percentile(beside.timesMs, share) / percentile(quiet.timesMs, share);
+function row(name: string, measure: string, figure: number, unit: string, isGood?: boolean): Row {
+  const verdict = isGood === undefined ? {} : ({ verdict: isGood ? "pass" : "FAIL" } as const);
+  return { bench: `${BENCH}: ${name}`, measure, figure, unit, ...verdict };
+}
+
+function refusedPercent({ answered, refused }: Tally): number {
+  return answered === 0 ? 0 : (100 * refused) / answered;
+}
+
+function timesRows(name: string, quiet: readonly Measured[], beside: Measured): Row[] {
+  const quietMs = (share: number): number =>
+    quiet.reduce((sum, { timesMs }) => sum + percentile(timesMs, share), 0) / quiet.length;
+  const ratioOf = (share: number): number => percentile(beside.timesMs, share) / quietMs(share);
+  return [
+    row(name, "another trader's p50", ratioOf(0.5), "x quiet"),
+    row(name, "another trader's p99", ratioOf(0.99), "x quiet", ratioOf(0.99) <= MAX_RATIO),
+    row(name, "quiet p50", quietMs(0.5), "ms"),
+    row(name, "quiet p99", quietMs(0.99), "ms"),
+    row(name, "p99 beside it", percentile(beside.timesMs, 0.99), "ms"),
+    row(name, "failed requests", beside.failures, "", beside.failures === 0),
+  ];
+}
+
+function sizesRows(name: string, before: Sizes, after: Sizes): Row[] {
   const restarted = Object.entries(before.processes).filter(([role, id]) => after.processes[role] !== id);
   const kept = Math.max(
     after.redisBytes - before.redisBytes,
     ...Object.entries(after.rssBytes).map(([role, bytes]) => bytes - (before.rssBytes[role] ?? bytes)),
   );
   return [
-    row("another trader's p50", ratioOf(0.5), "x quiet"),
-    row("another trader's p99", ratioOf(0.99), "x quiet", ratioOf(0.99) <= MAX_RATIO),
-    row("p99 beside it", percentile(beside.timesMs, 0.99), "ms"),
-    row("failed requests", beside.failures, "", beside.failures === 0),
-    row("roles restarted", restarted.length, "", restarted.length === 0),
-    row("memory kept", Math.max(0, kept) / 1e6, "MB", kept <= MAX_KEPT_BYTES),
+    row(name, "roles restarted", restarted.length, "", restarted.length === 0),
+    row(name, "memory kept", Math.max(0, kept) / 1e6, "MB", kept <= MAX_KEPT_BYTES),
   ];
 }
 
@@ -110,18 +126,19 @@ async function measure(world: World, seconds: number): Promise<Measured> {
   const timesMs: number[] = [];
   let failures = 0;
   const pending: Promise<void>[] = [];
+  const { outcomes } = world.facts;
   const callers = world.victims.map(() => world.caller(4));
   const place = async (victim: number, dueMs: number): Promise<void> => {
     const [requests, caller] = [world.victims[victim], callers[victim]];
     if (requests === undefined || caller === undefined) throw new Error("there is no such trader");
     try {
-      const body = { outcomeId: world.outcomes[0], price: "0.300", qty: 1, tif: "GTC" };
-      const { status, text } = await caller.send(await requests.of("POST", "/v3/orders", body));
+      const body = { outcomeId: outcomes[0], price: "0.300", qty: 1, tif: "GTC" };
+      const placed = await caller.send(await requests.of("POST", "/v3/orders", body));
       timesMs.push(performance.now() - dueMs);
-      if (status !== 201) throw new Error(text);
-      const { orderId } = JSON.parse(text) as { orderId: string };
+      if (placed.status !== 201) throw new Error(placed.body.toString());
+      const { orderId } = JSON.parse(placed.body.toString()) as { orderId: string };
       const canceled = await caller.send(await requests.of("DELETE", `/v3/orders/${orderId}`));
-      if (canceled.status !== 200) throw new Error(canceled.text);
+      if (canceled.status !== 200) throw new Error(canceled.body.toString());
     } catch {
       failures += 1;
     }

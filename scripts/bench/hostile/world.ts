@@ -1,13 +1,13 @@
 /** The exchange of the bench: traders whose times are measured, and the hostile trader with thousands of dust orders. */
 
 import { Redis } from "ioredis";
-import { z } from "zod";
 import { type Account, openAccount } from "../../../http/client/node/accounts.js";
 import { RestClient } from "../../../http/client/rest/rest.js";
 import type { Credentials } from "../../../http/client/rest/session.js";
 import { OperatorClient } from "../../../http/client/rest/operator.js";
 import { Connection, generateKey, Signer, type SigningKey } from "../../../http/client/client.js";
-import { Caller, SignedRequests } from "./caller.js";
+import type { Facts, HostileKeys } from "./attackers.js";
+import { type Caller, Callers, SignedRequests } from "./caller.js";
 
 /** Exchange to attack. Its gateway trusts one proxy. */
 export interface Target {
@@ -27,29 +27,12 @@ export interface Sizes {
 }
 
 export interface World {
-  readonly url: string;
-  readonly brand: string;
-  readonly redis: Redis;
-  readonly marketId: string;
-  /** Both outcomes of the market of everybody; the first has the dust. */
-  readonly outcomes: readonly [string, string];
+  /** Facts for the process of the hostile traders. */
+  readonly facts: Facts;
   readonly victims: readonly SignedRequests[];
-  /** The hostile trader, with dust in the book. */
-  readonly hostile: Hostile;
-  /** A second hostile trader, who meets the dust of the first. */
-  readonly accomplice: Hostile;
   /** Returns a caller with an address of its own. */
   caller(connections: number): Caller;
   close(): void;
-}
-
-interface Hostile {
-  readonly trading: SignedRequests;
-  readonly management: SignedRequests;
-  /** Read keys of the subaccount, each with buckets of its own. */
-  readonly readers: readonly SignedRequests[];
-  readonly tradingKey: SigningKey;
-  readonly keyId: string;
 }
 
 export interface WorldSize {
@@ -62,10 +45,10 @@ const BATCH = 256;
 /** Dust orders of a market; a wallet may have 1,000 orders in one. */
 const DUST_OF_MARKET = 900;
 const MONEY = "200000";
+/** Addresses of the measured traders, and of the set-up, begin with this. */
+const NETWORK = "198.51";
 /** Prices of the dust in thousandths: bids that nobody meets by chance. */
 const DUST_TICKS = 40;
-
-const Placed = z.object({ accepted: z.array(z.object({ orderId: z.string() })) });
 
 /** Removes the token buckets, so that the set-up does not wait for them. */
 async function refill(redis: Redis): Promise<void> {
@@ -77,14 +60,7 @@ export async function openWorld(target: Target, size: WorldSize): Promise<World>
   const connection = new Connection(target.url);
   const operator = new OperatorClient(connection, target.operator);
   const redis = new Redis(target.redisUrl);
-  const callers: Caller[] = [];
-  let address = 0;
-  const caller = (connections: number): Caller => {
-    address += 1;
-    const opened = new Caller(target.url, `198.51.${address >> 8}.${address & 255}`, connections);
-    callers.push(opened);
-    return opened;
-  };
+  const callers = new Callers(target.url, NETWORK);
   const account = (label: string): Promise<Account> =>
     openAccount(
       connection,
@@ -98,24 +74,18 @@ export async function openWorld(target: Target, size: WorldSize): Promise<World>
       },
       target.brand,
     );
-  const hostile = async (label: string): Promise<Hostile> => {
+  const hostile = async (label: string): Promise<HostileKeys> => {
     const { tradingKey, managementKey } = await account(label);
     const manager = new RestClient(connection, new Signer(managementKey, target.brand));
-    const readers: SignedRequests[] = [];
+    const readers: SigningKey[] = [];
     for (let i = 0; i < size.readers; i += 1) {
       const { publicKey, privateKey } = await generateKey("Ed25519");
       const key = { name: `reader ${i}`, publicKey, algorithm: "Ed25519", scope: "trading::read" } as const;
       const { keyId } = await manager.issueKey(tradingKey.keyId, key);
-      readers.push(new SignedRequests({ keyId, algorithm: "Ed25519", privateKey }, target.brand));
+      readers.push({ keyId, algorithm: "Ed25519", privateKey });
       await refill(redis);
     }
-    return {
-      trading: new SignedRequests(tradingKey, target.brand),
-      management: new SignedRequests(managementKey, target.brand),
-      readers,
-      tradingKey,
-      keyId: tradingKey.keyId,
-    };
+    return { trading: tradingKey, readers };
   };
 
   const { eventId } = await operator.createEvent({
@@ -139,36 +109,46 @@ export async function openWorld(target: Target, size: WorldSize): Promise<World>
   const victims: SignedRequests[] = [];
   for (let i = 0; i < size.victims; i += 1)
     victims.push(new SignedRequests((await account(`victim${i}`)).tradingKey, target.brand));
-  const world: World = {
+  const facts: Facts = {
     url: target.url,
     brand: target.brand,
-    redis,
     marketId,
     outcomes: [first, second],
-    victims,
     hostile: await hostile("mallory"),
     accomplice: await hostile("trudy"),
-    caller,
-    close() {
-      for (const opened of callers) opened.close();
-      redis.disconnect();
-      connection.close();
-    },
   };
   const dusty = [first];
   while (dusty.length * DUST_OF_MARKET < size.dust)
     dusty.push((await newMarket()).outcomes[0]?.outcomeId ?? first);
-  await placeDust(world, size.dust, dusty);
-  return world;
+  await placeDust(
+    { redis, sender: callers.open(1), key: facts.hostile.trading },
+    target.brand,
+    size.dust,
+    dusty,
+  );
+  return {
+    facts,
+    victims,
+    caller: (connections) => callers.open(connections),
+    close() {
+      callers.close();
+      redis.disconnect();
+      connection.close();
+    },
+  };
 }
 
 /**
  * Places dust orders of the hostile trader on the outcomes, one market after the other and each order of one contract, as
  * many as its throttle would grant in time.
  */
-async function placeDust(world: World, dust: number, outcomes: readonly string[]): Promise<void> {
-  const { hostile, redis } = world;
-  const sender = world.caller(1);
+async function placeDust(
+  { redis, sender, key }: { readonly redis: Redis; readonly sender: Caller; readonly key: SigningKey },
+  brand: string,
+  dust: number,
+  outcomes: readonly string[],
+): Promise<void> {
+  const requests = new SignedRequests(key, brand);
   for (let placed = 0; placed < dust; placed += BATCH) {
     await refill(redis);
     const orders = Array.from({ length: Math.min(BATCH, dust - placed) }, (_, index) => ({
@@ -177,10 +157,8 @@ async function placeDust(world: World, dust: number, outcomes: readonly string[]
       qty: 1,
       tif: "GTC",
     }));
-    const { status, text } = await sender.send(
-      await hostile.trading.of("POST", "/v3/orders/batch", { orders }),
-    );
-    if (status !== 201) throw new Error(`the dust was not placed: ${status} ${text.slice(0, 300)}`);
-    Placed.parse(JSON.parse(text));
+    const { status, body } = await sender.send(await requests.of("POST", "/v3/orders/batch", { orders }));
+    if (status !== 201)
+      throw new Error(`the dust was not placed: ${status} ${body.toString("utf8", 0, 300)}`);
   }
 }

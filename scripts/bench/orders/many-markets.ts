@@ -33,10 +33,11 @@ export async function manyMarkets({
   seconds = 10,
 }: ManyMarketsOptions = {}): Promise<Row[]> {
   const servers = await startOneRedis("everysec");
-  const worker = await startProcess("measured-worker", { REDIS_URL: servers.url, LOG_LEVEL: "warn" }, [
-    ...process.execArgv,
-    "--expose-gc",
-  ]);
+  const worker = await startProcess(
+    "measured-worker",
+    { REDIS_URL: servers.url, LOG_LEVEL: "warn" },
+    { execArgv: [...process.execArgv, "--expose-gc"] },
+  );
   const counters = await RedisCounters.open(servers.url);
   const pids = (): Partial<Record<Role, readonly number[]>> => ({
     worker: [worker.pid ?? 0],

@@ -12,11 +12,18 @@ const TICK_S = 0.01;
 /** Longest time of a start on a busy machine, in ms. */
 const READY_MS = 60_000;
 
+interface ProcessOptions {
+  /** Options of Node (default those of this process). */
+  readonly execArgv?: readonly string[];
+  /** True for a process with a session, and so a priority, of its own. It must end when its channel is closed. */
+  readonly detached?: boolean;
+}
+
 /** Runs a file of this folder, or of another one, as a process; resolves when it has sent its first message. */
 export async function startProcess(
   file: string,
   environment: Readonly<Record<string, string>> = {},
-  execArgv: readonly string[] = process.execArgv,
+  { execArgv = process.execArgv, detached = false }: ProcessOptions = {},
 ): Promise<ChildProcess> {
   // The compiled bench runs compiled files, and a test runs the sources.
   const extension = path.extname(fileURLToPath(import.meta.url));
@@ -24,6 +31,7 @@ export async function startProcess(
   const child = fork(entry, [], {
     env: childEnvironment(environment),
     execArgv: [...execArgv],
+    detached,
     stdio: ["ignore", "ignore", "inherit", "ipc"],
   });
   const endWithThis = (): void => void child.kill("SIGKILL");

@@ -1,0 +1,71 @@
+/** The process of the hostile traders, as the bench sees it. */
+
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { HIGHEST_NICE, LowPriority } from "../../supervisor/low-priority.js";
+import { killProcess, startProcess } from "../orders/processes.js";
+import type { Facts, Tally } from "./attackers.js";
+
+/** Message to the process of the hostile traders. */
+export type Instruction =
+  | { readonly kind: "meet"; readonly facts: Facts }
+  | { readonly kind: "begin"; readonly behavior: string }
+  | { readonly kind: "end" };
+
+/** Message of the process of the hostile traders. */
+export type Report =
+  | { readonly kind: "ready" }
+  | { readonly kind: "ended"; readonly tally: Tally }
+  | { readonly kind: "failed"; readonly reason: string };
+
+export class AttackProcess {
+  readonly #child: ChildProcess;
+  readonly #priority: LowPriority;
+
+  private constructor(child: ChildProcess) {
+    this.#child = child;
+    // The hostile traders take no time from the exchange but that which their requests cost.
+    this.#priority = new LowPriority(console.error, HIGHEST_NICE);
+    this.#priority.add({
+      pid: child.pid ?? 0,
+      onExit: (listener) => void child.once("exit", (code) => listener(String(code))),
+    });
+  }
+
+  static async start(facts: Facts): Promise<AttackProcess> {
+    const started = new AttackProcess(await startProcess("../hostile/attacker", {}, { detached: true }));
+    started.#send({ kind: "meet", facts });
+    return started;
+  }
+
+  /** Lets the hostile traders misbehave until `end`. */
+  begin(behavior: string): void {
+    this.#send({ kind: "begin", behavior });
+  }
+
+  /** Ends the behavior; resolves when its last requests are answered. Rejects when the behavior has failed. */
+  async end(): Promise<Tally> {
+    const ended = new AbortController();
+    const { signal } = ended;
+    const answer = once(this.#child, "message", { signal });
+    const exit = once(this.#child, "exit", { signal }).then(() => undefined);
+    // The one that loses the race is aborted.
+    for (const promise of [answer, exit]) promise.catch(() => undefined);
+    this.#send({ kind: "end" });
+    const report = (await Promise.race([answer, exit]))?.[0] as Report | undefined;
+    ended.abort();
+    if (report?.kind === "ended") return report.tally;
+    throw new Error(
+      report?.kind === "failed" ? report.reason : "the process of the hostile traders has ended",
+    );
+  }
+
+  async close(): Promise<void> {
+    this.#priority.stop();
+    await killProcess(this.#child);
+  }
+
+  #send(instruction: Instruction): void {
+    this.#child.send(instruction);
+  }
+}

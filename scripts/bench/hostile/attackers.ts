@@ -1,0 +1,86 @@
+/** The hostile traders as their process sees them: their keys, and the requests that they have sent. */
+
+import type { SigningKey } from "../../../http/client/client.js";
+import { type Caller, Callers, SignedRequests, type Sent } from "./caller.js";
+
+/** Keys of a hostile trader. */
+export interface HostileKeys {
+  readonly trading: SigningKey;
+  /** Read keys of the subaccount, each with buckets of its own. */
+  readonly readers: readonly SigningKey[];
+}
+
+/** Facts about the exchange and the hostile traders, which their process receives as JSON. */
+export interface Facts {
+  readonly url: string;
+  readonly brand: string;
+  readonly marketId: string;
+  /** Both outcomes of the market of everybody; the first has the dust. */
+  readonly outcomes: readonly [string, string];
+  /** Trader with the dust in the book. */
+  readonly hostile: HostileKeys;
+  /** Second trader, who meets the dust of the first. */
+  readonly accomplice: HostileKeys;
+}
+
+/** Number of requests of a behavior that were answered, and of those that were refused. */
+export interface Tally {
+  readonly answered: number;
+  readonly refused: number;
+}
+
+interface HostileTrader {
+  readonly trading: SignedRequests;
+  readonly readers: readonly SignedRequests[];
+  /** Id of the subaccount. */
+  readonly keyId: string;
+}
+
+/** Addresses of the hostile traders begin with this. */
+const NETWORK = "203.0";
+
+export class Attackers {
+  readonly facts: Facts;
+  readonly hostile: HostileTrader;
+  readonly accomplice: HostileTrader;
+  readonly #callers: Callers;
+  #answered = 0;
+  #refused = 0;
+
+  constructor(facts: Facts) {
+    this.facts = facts;
+    this.#callers = new Callers(facts.url, NETWORK);
+    const traderOf = ({ trading, readers }: HostileKeys): HostileTrader => ({
+      trading: new SignedRequests(trading, facts.brand),
+      readers: readers.map((key) => new SignedRequests(key, facts.brand)),
+      keyId: trading.keyId,
+    });
+    this.hostile = traderOf(facts.hostile);
+    this.accomplice = traderOf(facts.accomplice);
+  }
+
+  /** Returns a caller with an address of its own. */
+  caller(connections: number): Caller {
+    return this.#callers.open(connections);
+  }
+
+  /** Sends a request and counts its answer; a lost answer is no failure of the bench. */
+  async send(caller: Caller, request: Sent | Promise<Sent>): Promise<void> {
+    const answer = await caller.send(await request).catch(() => undefined);
+    if (answer !== undefined) this.count(answer.status < 400);
+  }
+
+  /** Counts an answer. */
+  count(isGood: boolean): void {
+    this.#answered += 1;
+    if (!isGood) this.#refused += 1;
+  }
+
+  /** Returns the numbers of answers since the last call. */
+  takeTally(): Tally {
+    const tally = { answered: this.#answered, refused: this.#refused };
+    this.#answered = 0;
+    this.#refused = 0;
+    return tally;
+  }
+}
