@@ -625,7 +625,7 @@ export const RUNTIME_MUTANTS: readonly Mutant[] = [
     mutation: replacingMethods(MemoryLog.prototype, {
       async announce(this: MemoryLog, role, aliveMs) {
         const announcements = await announce.call(this, role, aliveMs);
-        const since = announcements.nowMs - 2_000;
+        const since = announcements.nowMs - 1_000;
         return { ...announcements, record: announcements.record.replace(/^1 .*/, `1 ${since}`) };
       },
     }),

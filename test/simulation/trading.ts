@@ -36,9 +36,14 @@ export interface TradingPorts {
   readonly isHealing: () => boolean;
 }
 
+interface PlacedOrder {
+  readonly orderId: string;
+  readonly wallet: TestWallet;
+}
+
 export class Trading {
   readonly #ports: TradingPorts;
-  readonly #orders: { readonly orderId: string; readonly wallet: TestWallet }[] = [];
+  readonly #orders: PlacedOrder[] = [];
   /** Cached terms of each market. Like the cache of a gateway, these may be out of date. */
   readonly #terms = new Map<string, MarketTerms>();
 
@@ -221,11 +226,15 @@ export class Trading {
   async #cancelOrAmend(): Promise<void> {
     const { random } = this.#ports;
     if (this.#orders.length === 0) return;
-    const { orderId, wallet } = random.pick(this.#orders.slice(-20));
+    const order = random.pick(this.#orders.slice(-20));
     if (random.chance(0.5)) {
+      const { orderId, wallet } = order;
       await this.#ledger(wallet, { kind: "cancel", wallet: wallet.wallet, orderIds: [orderId] });
-      return;
-    }
+    } else await this.#amend(order);
+  }
+
+  async #amend({ orderId, wallet }: PlacedOrder): Promise<void> {
+    const { random } = this.#ports;
     const { terms, price } = this.#request();
     const replacement = { orderId: random.uuid(), terms: { ...terms, ...this.#termsOfOrder(orderId) } };
     await this.#ledger(wallet, {
@@ -302,7 +311,10 @@ export class Trading {
     const ofTrader = wallets.flatMap((other) => (other.trader === trader ? [other.wallet] : []));
     const restriction = random.pick(RESTRICTIONS);
     const command = { kind: "restrict", trader, wallets: ofTrader } as const;
-    await this.#ledger(wallet, { ...command, restriction });
+    const restricted = this.#ledger(wallet, { ...command, restriction });
+    // The trader amends an order meanwhile, which is still open while its cancel is on the way.
+    const order = this.#orders.findLast((placed) => placed.wallet.trader === trader);
+    await Promise.all([restricted, order === undefined ? undefined : this.#amend(order)]);
     count("trader restricted");
     await clients.sleep(random.between(0, 600));
     if (random.chance(0.9)) await this.#ledger(wallet, command);
