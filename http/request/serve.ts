@@ -14,8 +14,10 @@ import {
   type FirstRun,
   type KeptAnswer,
 } from "../auth/idempotency.js";
+import { compressed, LEAST_COMPRESSED_BYTES, takesGzip } from "../edge/compression.js";
 import { RATE_LIMIT } from "../edge/headers.js";
 import { incomingOf, notesOf, type Incoming } from "../edge/incoming.js";
+import type { Access } from "./access.js";
 import type { ClientCaller, KeyCaller, SessionCaller } from "./callers.js";
 import { FirstRefusal, Refused } from "./errors.js";
 import { inTime } from "./in-time.js";
@@ -165,7 +167,9 @@ export function serve(route: Route, admission: Admission, checkAnswers: boolean)
       await admitted.chargeRows(rows);
     }
     if (reply.repeated === true) await markRepeated(res, admitted);
-    send(res, reply, route.status);
+    const isForPages = READ_BY_PAGES.has(route.access.kind);
+    if (isForPages) res.vary("Accept-Encoding");
+    send(res, isForPages ? await packed(reply, incoming) : reply, route.status);
   };
 
   return async (req, res) => {
@@ -176,6 +180,23 @@ export function serve(route: Route, admission: Admission, checkAnswers: boolean)
 
 function keptOf({ status, headers = {}, body }: Reply<unknown>, success: number): KeptAnswer {
   return { status: status ?? success, headers, body: body === undefined ? "" : JSON.stringify(body) };
+}
+
+/** Callers that are web pages. Programs sign their requests, and lose more time by decompression than the network saves. */
+const READ_BY_PAGES: ReadonlySet<Access["kind"]> = new Set(["public", "session", "operator"]);
+
+/** Returns the answer as gzip where it is large and the client accepts gzip. */
+async function packed(reply: Reply<unknown>, incoming: Incoming): Promise<Reply<unknown>> {
+  const { body, headers } = reply;
+  if (body === undefined || Buffer.isBuffer(body)) return reply;
+  const json = body instanceof Serialized ? body.sent : Buffer.from(JSON.stringify(body));
+  const isPacked = json.length >= LEAST_COMPRESSED_BYTES && takesGzip(incoming.header("accept-encoding"));
+  if (!isPacked) return { ...reply, body: new Serialized(() => json, json) };
+  return {
+    ...reply,
+    headers: { ...headers, "Content-Encoding": "gzip" },
+    body: new Serialized(() => json, await compressed(json)),
+  };
 }
 
 /** Sends an answer, unless the client has received a refusal because the answer was late. */

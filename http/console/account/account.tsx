@@ -8,7 +8,7 @@ import { keepSession } from "../data/session.js";
 import { logOut } from "../data/sign-in.js";
 import { Faucet } from "../demo/faucet.js";
 import { Button } from "../parts/button.js";
-import { Loaded } from "../parts/loaded.js";
+import { Loaded, Skeleton } from "../parts/loaded.js";
 import { Notice } from "../parts/notice.js";
 import { Money, Time } from "../parts/values.js";
 import type { AccountAnswer } from "./facts.js";
@@ -23,7 +23,7 @@ export default function Account() {
   return (
     <div class="account">
       <h1>Account</h1>
-      <Loaded of={account}>
+      <Loaded of={account} waiting={<Skeleton rows={8} isPage />}>
         {(shown) => (
           <>
             <Facts account={shown} />

@@ -5,6 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 import { session, signInAddress, type Session } from "../data/session.js";
 import { logOut } from "../data/sign-in.js";
 import { settings } from "../data/settings.js";
+import { Welcome } from "../demo/welcome.js";
 import { Button } from "../parts/button.js";
 import { Empty, Skeleton } from "../parts/loaded.js";
 import { Note } from "../parts/notice.js";
@@ -57,7 +58,7 @@ export function Shell() {
       </a>
       <Header />
       <main id="page" tabIndex={-1}>
-        {settings.demo && address.value.pathname === "/" && <Demo />}
+        {pathname === "/" && <Welcome />}
         {isElsewhere ? null : found === undefined ? (
           <NotFound />
         ) : (
@@ -67,14 +68,6 @@ export function Shell() {
       <Footer />
     </>
   );
-}
-
-/** Welcome of the demo above the markets; its code is loaded where the demo runs. */
-function Demo() {
-  const [loaded, setLoaded] = useState<{ readonly Welcome: ComponentType }>();
-  // The markets show without it.
-  useEffect(() => void import("../demo/welcome.js").then(setLoaded, () => undefined), []);
-  return loaded === undefined ? null : <loaded.Welcome />;
 }
 
 function NotFound() {
@@ -127,7 +120,7 @@ function Opened({ page, parameters }: { readonly page: Page; readonly parameters
         <Button onClick={() => window.location.reload()}>Try again</Button>
       </Note>
     );
-  if (loaded?.page !== page || !admitted) return <Skeleton rows={6} />;
+  if (loaded?.page !== page || !admitted) return <Skeleton rows={6} isPage />;
   return <loaded.View {...parameters} />;
 }
 

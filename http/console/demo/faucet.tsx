@@ -8,19 +8,19 @@ import { Notice } from "../parts/notice.js";
 import { askFaucet } from "./first-order.js";
 
 interface FaucetProps {
-  /** Key of the subaccount that gets the money; without it, the trader's own wallet gets it. */
-  readonly subaccountKeyId?: string | undefined;
+  /** The subaccount that gets the money; without it, the trader's own wallet gets it. */
+  readonly subaccount?: { readonly keyId: string; readonly label: string } | undefined;
   /** Called when the money has arrived. */
   readonly onDone: () => void;
 }
 
 /** Gives $1,000 of play money where the demo runs; elsewhere nothing. */
-export function Faucet({ subaccountKeyId, onDone }: FaucetProps) {
+export function Faucet({ subaccount, onDone }: FaucetProps) {
   // A click after a lost answer gets the same money, and not more.
   const clientRef = useRef<string | undefined>(undefined);
   const action = useAction(async () => {
     clientRef.current ??= `faucet ${Date.now()}`;
-    await askFaucet(clientRef.current, subaccountKeyId);
+    await askFaucet(clientRef.current, subaccount?.keyId);
     clientRef.current = undefined;
     onDone();
   });
@@ -28,7 +28,7 @@ export function Faucet({ subaccountKeyId, onDone }: FaucetProps) {
   return (
     <>
       <Button busy={action.busy} onClick={() => action.run()}>
-        Get $1,000 of play money
+        Get $1,000 of play money{subaccount === undefined ? "" : ` for ${subaccount.label}`}
       </Button>
       <Notice refusal={action.refusal} onDismiss={action.dismiss} />
     </>

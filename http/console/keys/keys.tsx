@@ -7,7 +7,7 @@ import { Refusal } from "../data/refusal.js";
 import { useResource } from "../data/resource.js";
 import { Button } from "../parts/button.js";
 import { Dialog } from "../parts/dialog.js";
-import { Empty, Loaded } from "../parts/loaded.js";
+import { Empty, Loaded, Skeleton } from "../parts/loaded.js";
 import { Notice } from "../parts/notice.js";
 import { Table, type Column } from "../parts/table.js";
 import { Time } from "../parts/values.js";
@@ -34,7 +34,7 @@ export default function Keys() {
         file of yours. The management key moves money and makes other keys; each subaccount has one key that
         trades in it.
       </p>
-      <Loaded of={owned}>
+      <Loaded of={owned} waiting={<Skeleton rows={8} isPage />}>
         {({ keys, subaccounts }) => (
           <>
             <Management keys={keys} onChanged={reload} />

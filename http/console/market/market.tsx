@@ -51,7 +51,7 @@ export default function MarketPage({ marketId = "" }: PageProps) {
   // While the connection is lost the bar says so; a notice above the ladders would move them.
   const shown = market.value === undefined ? market : { ...market, refusal: undefined };
   return (
-    <Loaded of={shown} waiting={<Skeleton rows={20} />}>
+    <Loaded of={shown} waiting={<Skeleton rows={20} isPage />}>
       {(value) => <Opened market={value} live={live} reload={market.reload} />}
     </Loaded>
   );
@@ -87,7 +87,7 @@ function Opened({ market, live, reload }: OpenedProps) {
   return (
     <div class="market">
       <ConnectionBar connection={live.connection} />
-      <Head market={market} event={event.value} live={live} />
+      <Head market={market} event={event} live={live} />
       <Banner market={market} event={event.value} steps={steps} />
       <div class={`market-trade${outcomes.length > 2 ? " market-trade-wide" : ""}`}>
         <Ladders outcomes={outcomes} books={live.books} onPick={pick} />
@@ -105,11 +105,11 @@ function Opened({ market, live, reload }: OpenedProps) {
 
 interface HeadProps {
   readonly market: MarketAnswer;
-  readonly event: EventAnswer | undefined;
+  readonly event: Resource<EventAnswer>;
   readonly live: MarketLive;
 }
 
-function Head({ market, event, live }: HeadProps) {
+function Head({ market, event: { value: event, refusal }, live }: HeadProps) {
   const { marketId, eventId } = market;
   const prices = useResource(
     async (signal) => {
@@ -144,10 +144,13 @@ function Head({ market, event, live }: HeadProps) {
     <header class="market-head">
       <div>
         <p class="market-where">
-          {event === undefined ? "\u00a0" : `${event.league} · ${eventWords(event.status)} · `}
-          <Time ms={market.startsTs} />
+          {event !== undefined && (
+            <>
+              {event.league} · {eventWords(event.status)} · <Time ms={market.startsTs} />
+            </>
+          )}
         </p>
-        <h1>{event?.description ?? market.description}</h1>
+        <h1>{event?.description ?? (refusal === undefined ? "" : market.description)}</h1>
         <p class="market-what">{marketName(market, event?.description)}</p>
       </div>
       <div class="market-figures">
@@ -157,15 +160,16 @@ function Head({ market, event, live }: HeadProps) {
         </p>
         <PriceSwitch />
       </div>
-      {others.length > 0 && (
-        <nav class="market-others" aria-label="Other markets of this event">
-          {others.map((other) => (
-            <Link key={other.marketId} to={`/markets/${other.marketId}`}>
-              {marketName(other, event?.description)}
-            </Link>
-          ))}
-        </nav>
-      )}
+      <nav class="market-others" aria-label="Other markets of this event">
+        {others.map((other) => (
+          <Link key={other.marketId} to={`/markets/${other.marketId}`}>
+            {marketName(other, event?.description)}
+          </Link>
+        ))}
+        {siblings.value !== undefined && others.length === 0 && (
+          <span class="quiet">The only market of this event</span>
+        )}
+      </nav>
     </header>
   );
 }

@@ -134,11 +134,15 @@ function moveThroughRows(event: KeyboardEvent): void {
 /** Rows in the shape of the timetable that is on its way. */
 function TimetableSkeleton() {
   return (
-    <div role="status" aria-label="Loading">
+    <div class="skeleton skeleton-page timetable" role="status" aria-label="Loading">
+      <div class="timetable-waiting-title skeleton-row" />
       {Array.from({ length: 8 }, (_, index) => (
-        <div key={index} class="timetable-event timetable-waiting">
+        <div key={index} class="timetable-event">
           <div class="skeleton-row" />
-          <div class="skeleton-row" />
+          <div>
+            <div class="skeleton-row" />
+            <div class="skeleton-row" />
+          </div>
         </div>
       ))}
     </div>

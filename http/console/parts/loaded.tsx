@@ -36,10 +36,16 @@ export function Loaded<T>({ of, waiting, empty, children }: LoadedProps<T>) {
   );
 }
 
+interface SkeletonProps {
+  readonly rows: number;
+  /** True for the skeleton of a whole page, which has no footer before its content. */
+  readonly isPage?: boolean;
+}
+
 /** Grey lines in place of rows that are on their way. */
-export function Skeleton({ rows }: { readonly rows: number }) {
+export function Skeleton({ rows, isPage = false }: SkeletonProps) {
   return (
-    <div class="skeleton" role="status" aria-label="Loading">
+    <div class={isPage ? "skeleton skeleton-page" : "skeleton"} role="status" aria-label="Loading">
       {Array.from({ length: rows }, (_, index) => (
         <div key={index} class="skeleton-row" />
       ))}

@@ -3,7 +3,8 @@
 import { Link, useQuery } from "../app/router.js";
 import { useResource } from "../data/resource.js";
 import { showFull } from "../data/time.js";
-import { Empty, Loaded } from "../parts/loaded.js";
+import { Faucet } from "../demo/faucet.js";
+import { Empty, Loaded, Skeleton } from "../parts/loaded.js";
 import { Note } from "../parts/notice.js";
 import { Tabs } from "../parts/tabs.js";
 import { WEB } from "../trading/web-key.js";
@@ -29,7 +30,7 @@ export default function PortfolioPage() {
   return (
     <>
       <h1>Portfolio</h1>
-      <Loaded of={wallets}>
+      <Loaded of={wallets} waiting={<Skeleton rows={8} isPage />}>
         {(all) => {
           const { account, subaccounts } = all;
           const chosen =
@@ -40,6 +41,9 @@ export default function PortfolioPage() {
             <>
               <AccountState account={account} />
               <Balances wallets={all} chosen={chosen?.keyId} onChoose={setNamed} onMoved={wallets.reload} />
+              <div class="portfolio-faucet">
+                <Faucet key={chosen?.keyId} subaccount={chosen} onDone={wallets.reload} />
+              </div>
               <Records account={account} subaccount={chosen} onExcluded={wallets.reload} />
             </>
           );

@@ -41,7 +41,7 @@ export default function StatusPage() {
           </Button>
         </div>
       )}
-      {value === undefined && refusal === undefined && <Skeleton rows={8} />}
+      {value === undefined && refusal === undefined && <Skeleton rows={8} isPage />}
       {value !== undefined && <Known status={value} isOld={refusal !== undefined} />}
     </article>
   );

@@ -4,6 +4,7 @@ import { Session, type Credentials } from "../../../http/client/client.js";
 import { expectSound, serveConsole } from "../../support/console/browser.js";
 import { login } from "../../support/stack.js";
 import { newMarket, newTrader } from "../../support/traders.js";
+import { until } from "../../support/until.js";
 import { bearerCalls, callsOf, type Calls } from "../calls.js";
 
 const VISITOR: Credentials = { email: "visitor@demo.example", password: "the password of the demo" };
@@ -84,6 +85,22 @@ describe("the demo in the page", function () {
     await opened.page.getByRole("link", { name: VISITOR.email }).click();
     await opened.page.getByRole("button", { name: "Get $1,000 of play money" }).click();
     await opened.page.getByText("$1,000.00", { exact: true }).waitFor();
+    await expectSound(opened);
+  });
+
+  it("gives play money to the subaccount that the portfolio shows", async () => {
+    const opened = await served.visit("/");
+    const { page } = opened;
+    await page.getByRole("button", { name: "Log in as the demo trader" }).click();
+    await page.getByRole("link", { name: "Portfolio" }).click();
+    const money = page.getByRole("row", { name: "Web" }).getByRole("cell").nth(1);
+    await page.getByRole("button", { name: "Get $1,000 of play money for Web" }).waitFor();
+    const dollars = async (): Promise<number> =>
+      Number(((await money.textContent()) ?? "").replace(/[$,]/g, ""));
+    const before = await dollars();
+    expect(before).to.be.above(0);
+    await page.getByRole("button", { name: "Get $1,000 of play money for Web" }).click();
+    await until(dollars, (now) => Math.abs(now - before - 1_000) < 0.001);
     await expectSound(opened);
   });
 });

@@ -37,6 +37,8 @@ interface Shot {
   readonly name: string;
   readonly address: string;
   readonly as: "visitor" | "trader" | "operator";
+  /** Steps of the person on the page before the picture. */
+  readonly act?: (page: Page) => Promise<void>;
 }
 
 async function freePort(): Promise<number> {
@@ -97,10 +99,18 @@ class Exchange {
   }
 }
 
-/** Signs in through the pages, as a person does. */
-async function signIn(page: Page, as: Shot["as"]): Promise<void> {
+let registered = 0;
+
+/** Signs in through the pages, as a person does. Without the demo, a trader registers first. */
+async function signIn(page: Page, as: Shot["as"], hasDemo: boolean): Promise<void> {
   if (as === "visitor") return;
-  if (as === "trader") {
+  if (as === "trader" && !hasDemo) {
+    registered += 1;
+    await page.goto("/register");
+    await page.getByLabel("E-mail").fill(`trader${registered}@example.com`);
+    await page.getByLabel("Password").fill("a long password");
+    await page.getByRole("main").getByRole("button", { name: "Register" }).click();
+  } else if (as === "trader") {
     await page.goto("/");
     await page
       .getByRole("button", { name: /demo trader/i })
@@ -124,6 +134,22 @@ async function buyFirst(page: Page): Promise<void> {
   await page.waitForURL("**/markets/*");
 }
 
+/** Fills in the ticket with an order that rests, and asks for its preview. */
+async function preview(page: Page): Promise<void> {
+  const ticket = page.getByRole("form", { name: "Order ticket" });
+  await ticket.getByLabel("Price", { exact: true }).fill("0.100");
+  await ticket.getByLabel("Contracts", { exact: true }).fill("250");
+  await ticket.getByRole("button", { name: /^Preview: buy/ }).click();
+  await ticket.locator("[type=submit][aria-disabled=false]", { hasText: "Place" }).waitFor();
+}
+
+/** Places the order of the preview, so that an own order rests in the market. */
+async function rest(page: Page): Promise<void> {
+  await preview(page);
+  await page.keyboard.press("Enter");
+  await page.getByText("resting").first().waitFor();
+}
+
 async function take(page: Page, shot: Shot, state: string, looks: string): Promise<void> {
   const folder = path.join(TARGET, state);
   mkdirSync(folder, { recursive: true });
@@ -133,6 +159,7 @@ async function take(page: Page, shot: Shot, state: string, looks: string): Promi
     .first()
     .waitFor({ state: "detached", timeout: 10_000 })
     .catch(() => undefined);
+  await shot.act?.(page);
   await sleep(SETTLE_MS);
   await page.screenshot({ path: path.join(folder, `${shot.name}-${looks}.png`), fullPage: true });
 }
@@ -154,7 +181,11 @@ async function takeAll(
         const context = await browser.newContext({ baseURL: exchange.origin, viewport, colorScheme });
         context.setDefaultTimeout(PATIENCE_MS);
         const page = await context.newPage();
-        await signIn(page, as);
+        await signIn(page, as, state !== "empty");
+        if (state === "busy" && as === "trader") {
+          await buyFirst(page);
+          await rest(page);
+        }
         await prepare(context);
         for (const shot of own) await take(page, shot, state, `${width}-${colorScheme}`);
         await context.close();
@@ -189,7 +220,7 @@ async function shotsOf(browser: Browser, exchange: Exchange): Promise<Shot[]> {
   const context = await browser.newContext({ baseURL: exchange.origin });
   context.setDefaultTimeout(PATIENCE_MS);
   const page = await context.newPage();
-  await signIn(page, "operator");
+  await signIn(page, "operator", true);
   await page.goto("/operator");
   await sleep(SETTLE_MS);
   const links = await page
@@ -216,7 +247,7 @@ async function takeForReadme(browser: Browser, exchange: Exchange, shots: readon
     });
     const page = await context.newPage();
     context.setDefaultTimeout(PATIENCE_MS);
-    await signIn(page, shot.as);
+    await signIn(page, shot.as, true);
     if (shot.as === "trader") await buyFirst(page);
     else await page.goto(shot.address);
     await sleep(2 * SETTLE_MS);
@@ -233,7 +264,10 @@ try {
   const shots = await shotsOf(browser, busy);
   if (wishes.readme) await takeForReadme(browser, busy, shots);
   else {
-    await takeAll(browser, busy, "busy", shots);
+    const tickets = shots
+      .filter(({ name }) => name === "market-trading")
+      .map((shot) => ({ ...shot, name: "ticket", act: preview }));
+    await takeAll(browser, busy, "busy", [...shots, ...tickets]);
     await takeAll(browser, busy, "failing", shots, (context) =>
       Promise.all([
         context.route("**/v3/**", (route) => route.abort()),
@@ -247,13 +281,7 @@ try {
 if (!wishes.readme) {
   const empty = await Exchange.start({ DEMO: "off" });
   try {
-    const shots = await shotsOf(browser, empty);
-    await takeAll(
-      browser,
-      empty,
-      "empty",
-      shots.filter(({ as }) => as !== "trader"),
-    );
+    await takeAll(browser, empty, "empty", await shotsOf(browser, empty));
   } finally {
     await empty.stop();
   }

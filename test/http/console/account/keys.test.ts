@@ -1,5 +1,7 @@
+/// <reference lib="dom" />
 import { expect } from "chai";
 import { expectSound, serveConsole, type WatchedPage } from "../../../support/console/browser.js";
+import { expectGoneAfterBack } from "../../../support/console/history.js";
 import {
   becomeTrader,
   checkIn,
@@ -130,6 +132,41 @@ describe("keys in the console", function () {
     await page.goto("/account");
     await page.getByText("$60.00", { exact: true }).waitFor();
     await expectSound(opened);
+  });
+
+  it("are offered once: Back asks before it leaves the offer, and Forward does not show it again", async () => {
+    const { page, problems } = await served.visit("/");
+    await register(page, "returner@example.com");
+    await page.getByRole("link", { name: "Keys", exact: true }).click();
+    await page.getByRole("button", { name: "Make a management key" }).click();
+    await page.getByRole("button", { name: "Make the key" }).click();
+    await page.getByText("Save the file of this key now").waitFor();
+    const file = (await page.getByRole("link", { name: /\.pem$/ }).getAttribute("href")) ?? "";
+    expect(file).to.match(/^blob:/);
+    await expectGoneAfterBack(page, file);
+    await page.getByText("Its file signs transfers on this page").waitFor();
+    // A browser that keeps the document for Back hides it, and shows it again without loading it.
+    await page.getByRole("button", { name: "Open a subaccount for a program" }).click();
+    await page.getByLabel("Name of the subaccount").fill("bot");
+    await page.getByRole("dialog").getByRole("button", { name: "Open the subaccount" }).click();
+    await page.getByText("Save the file of this key now").waitFor();
+    for (const moment of ["pagehide", "pageshow"])
+      await page.evaluate(
+        (type) => window.dispatchEvent(new PageTransitionEvent(type, { persisted: true })),
+        moment,
+      );
+    await page.getByRole("cell", { name: "bot", exact: true }).first().waitFor();
+    expect(await page.getByText("Save the file of this key now").count()).to.equal(0);
+    const isReadable = await page.evaluate(
+      (url) =>
+        fetch(url).then(
+          () => true,
+          () => false,
+        ),
+      file,
+    );
+    expect(isReadable, "the file is still in the memory of the page").to.equal(false);
+    expect(problems).to.deep.equal([]);
   });
 
   it("are not lost by Escape or a release, and without HTTPS the page says why it makes none", async () => {

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { expectSound, serveConsole } from "../../../support/console/browser.js";
 import { visitAsOperator } from "../../../support/console/operator.js";
+import { expectGoneAfterBack } from "../../../support/console/history.js";
 import { newTrader } from "../../../support/traders.js";
 import { operatorCalls } from "../../calls.js";
 
@@ -110,5 +111,19 @@ describe("the reference data in the console", function () {
     await page.getByRole("tab", { name: "Strike requests" }).click();
     await page.getByText("No request waits").waitFor();
     await expectSound(opened);
+  });
+
+  it("does not show the secret of a client again after Back and Forward", async () => {
+    const { account } = await newTrader(served.stack);
+    const { page, problems } = await visit("/operator");
+    await page.getByRole("link", { name: "Reference" }).click();
+    await page.getByRole("tab", { name: "Market makers" }).click();
+    await page.getByLabel("Name").fill("returner");
+    await page.getByLabel("Key of the subaccount").fill(account.tradingKey.keyId);
+    await page.getByRole("button", { name: "Add the client" }).click();
+    const shown = await page.getByText(/client_secret \S+/).textContent();
+    await expectGoneAfterBack(page, shown?.split("client_secret ")[1] ?? "");
+    await page.getByText("returner").first().waitFor();
+    expect(problems).to.deep.equal([]);
   });
 });
