@@ -12,7 +12,7 @@ import type {
 import type { FeeSchedule, Grade } from "../../actors/market/types.js";
 import { CONTRACT_TICKS, formatPrice, ticks } from "../../actors/units.js";
 import { queriesOver, type Queries } from "../database.js";
-import { feeSchedules, markets, outcomes } from "../schema/markets.js";
+import { feeSchedules, markets, marketTransitions, outcomes } from "../schema/markets.js";
 import { projectDelta, type Origin } from "./origin.js";
 import { insertInto, replaceAll, storable, updateRows, writeRows } from "./rows.js";
 import { unreachable } from "../../actors/unreachable.js";
@@ -40,6 +40,7 @@ const ROWS_PER_STATEMENT = 1_000;
 const INSERT_OUTCOMES = insertInto(outcomes);
 const UPDATE_OUTCOMES = updateRows(outcomes, { outcomeId: "key", status: "replace" });
 const INSERT_FEE_SCHEDULES = insertInto(feeSchedules);
+const INSERT_TRANSITIONS = insertInto(marketTransitions);
 
 /** The changes of markets in one batch of entries. */
 export class DefinitionRows {
@@ -47,6 +48,7 @@ export class DefinitionRows {
   readonly #markets = new Map<string, MarketRow>();
   readonly #outcomes: (typeof outcomes.$inferSelect)[] = [];
   readonly #fees: (typeof feeSchedules.$inferSelect)[] = [];
+  readonly #transitions: (typeof marketTransitions.$inferSelect)[] = [];
   /** By market. */
   readonly #results = new Map<string, Results>();
 
@@ -73,6 +75,7 @@ export class DefinitionRows {
     await this.#writeMarkets(db);
     await writeRows(client, INSERT_OUTCOMES, this.#outcomes);
     await writeRows(client, INSERT_FEE_SCHEDULES, this.#fees);
+    await writeRows(client, INSERT_TRANSITIONS, this.#transitions);
     await writeRows(client, UPDATE_OUTCOMES, await this.#outcomeStatuses(db));
   }
 
@@ -149,6 +152,8 @@ export class DefinitionRows {
   }
 
   #step(row: MarketRow, { kind, status }: LifecycleDelta, change: Change): void {
+    const { ts, place, seq } = change.origin;
+    this.#transitions.push({ marketId: row.marketId, ts, place, seq, kind, status });
     row.status = status;
     switch (kind) {
       case "PAUSE":
@@ -165,7 +170,7 @@ export class DefinitionRows {
         row.live = false;
         return;
       case "GRADE":
-        row.settledTs = change.origin.ts;
+        row.settledTs = ts;
         this.#results.set(row.marketId, { grade: row.grade ?? undefined, change });
         return;
       case "REMEDIATE":

@@ -13,7 +13,13 @@ import {
   uniqueIndex,
   uuid,
 } from "drizzle-orm/pg-core";
-import { FEE_PERIODS, type Grade, MARKET_STATUSES, VOID_KINDS } from "../../actors/market/types.js";
+import {
+  FEE_PERIODS,
+  type Grade,
+  LIFECYCLE_KINDS,
+  MARKET_STATUSES,
+  VOID_KINDS,
+} from "../../actors/market/types.js";
 import { count, currency, moment, money, price, quantity } from "./columns.js";
 
 const fee = () => ({
@@ -107,6 +113,21 @@ export const settlements = pgTable(
 export const feeSchedules = pgTable(
   "fee_schedules",
   { marketId: uuid().notNull(), ts: moment().notNull(), place: count().notNull(), seq: count(), ...fee() },
+  (table) => [primaryKey({ columns: [table.marketId, table.ts, table.place] })],
+);
+
+/** The lifecycle transitions of a market. Those before the first projector with this table are missing. */
+export const marketTransitions = pgTable(
+  "market_transitions",
+  {
+    marketId: uuid().notNull(),
+    ts: moment().notNull(),
+    place: count().notNull(),
+    seq: count(),
+    kind: text({ enum: LIFECYCLE_KINDS }).notNull(),
+    /** Status of the market after the transition. */
+    status: text({ enum: MARKET_STATUSES }).notNull(),
+  },
   (table) => [primaryKey({ columns: [table.marketId, table.ts, table.place] })],
 );
 

@@ -12,6 +12,7 @@ import {
   settledMarkets,
   type MarketRecord,
 } from "../../db/queries/catalog/markets.js";
+import { lastTransitions } from "../../db/queries/catalog/transitions.js";
 import { listCandles, listTrades } from "../../db/queries/trading/trades.js";
 import { UNDERWAY } from "../../db/schema/catalog.js";
 import type { ReadModelTime } from "../../stream/services/read-model-time.js";
@@ -37,9 +38,11 @@ import {
   CatalogEventWithMarkets,
   EventsQuery,
   HistoryQuery,
+  Lifecycle,
   Market,
   MarketsQuery,
   MAX_BOOK_ORDERS,
+  MAX_TRANSITIONS,
   PublicTrade,
   TradesQuery,
 } from "./schemas/catalog.js";
@@ -194,6 +197,23 @@ function routesBelow(
     },
   });
 
+  const lifecycle = route(`GET ${base}/catalog/markets/:marketId/lifecycle`, {
+    access,
+    metering,
+    answer: Lifecycle,
+    docs: {
+      summary: "List the lifecycle transitions of a market",
+      description: `Returns the last ${MAX_TRANSITIONS} transitions in the life of the market, newest first, as the stream has sent them.`,
+      refuses: ["MARKET_NOT_FOUND"],
+    },
+    run: async ({ id }) => {
+      const { marketId } = visible(await reference.market(id("marketId")));
+      await reads.freshness.reach(marketActor(marketId));
+      const found = await lastTransitions(reads.db, marketId, MAX_TRANSITIONS);
+      return { body: { items: found.map(({ kind, status, ts }) => ({ kind, status, ts })) } };
+    },
+  });
+
   const answerOf = (json: Buffer): Serialized<z.output<typeof Book>> => new Serialized(() => json, json);
 
   const book = route(`GET ${base}/catalog/markets/:marketId/book`, {
@@ -316,7 +336,7 @@ function routesBelow(
     },
   });
 
-  return [events, event, markets, market, book, trades, candles];
+  return [events, event, markets, market, lifecycle, book, trades, candles];
 }
 
 function historyRoute({ reads: { db }, tables }: CatalogParts): Route {

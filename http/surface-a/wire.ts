@@ -61,6 +61,7 @@ export function marketOnWire(market: MarketRecord) {
     marketType: market.marketType,
     ...present("strike", market.strike),
     status: market.status,
+    ...(market.paused ? { paused: true as const } : {}),
     voids: market.voids,
     description: market.description,
     startsTs: market.event.startsTs,

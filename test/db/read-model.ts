@@ -19,6 +19,7 @@ const PROJECTED = [
   "fills",
   "last_prices",
   "market_totals",
+  "market_transitions",
   "markets",
   "orders",
   "outcomes",

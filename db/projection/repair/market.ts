@@ -29,6 +29,7 @@ export class MarketRepair implements Repair {
     return {
       trades: await this.#removeFrom("trades"),
       fee_schedules: await this.#removeFrom("fee_schedules"),
+      market_transitions: await this.#removeFrom("market_transitions"),
     };
   }
 

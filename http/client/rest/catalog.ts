@@ -11,6 +11,7 @@ import {
   DemoAnswer,
   EventAnswer,
   EventWithMarkets,
+  Lifecycle,
   MarketAnswer,
   Names,
   Prices,
@@ -19,6 +20,7 @@ import {
   TradeAnswer,
   type Candle,
   type MarketPrices,
+  type Transition,
 } from "../wire/catalog.js";
 import { catalogPageOf, pageOf, type Page } from "../wire/values.js";
 
@@ -89,6 +91,12 @@ export abstract class CatalogCalls extends Calls {
   /** Returns one market of the catalog. */
   market(marketId: string): Promise<MarketAnswer> {
     return this.read(`${this.#prefix}/catalog/markets/${marketId}`, MarketAnswer, {}, READ);
+  }
+
+  /** Returns the last transitions in the life of a market, newest first. */
+  async lifecycle(marketId: string): Promise<Transition[]> {
+    const path = `${this.#prefix}/catalog/markets/${marketId}/lifecycle`;
+    return (await this.read(path, Lifecycle, {}, READ)).items;
   }
 
   /** Returns one page of the book of a market (default CASH), with at most `depth` price levels of each outcome. */

@@ -1,7 +1,7 @@
 /** Answers about events, markets, books and prices (contract sections 5.11 and 5.14). */
 
 import { z } from "zod/mini";
-import { FEE_PERIODS, MARKET_STATUSES, VOID_KINDS } from "../../../actors/market/types.js";
+import { FEE_PERIODS, LIFECYCLE_KINDS, MARKET_STATUSES, VOID_KINDS } from "../../../actors/market/types.js";
 import { Coin, Text, TextOrNull, Whole, WholeOrNull } from "./values.js";
 
 /** An event of the catalog; `startsTs` is Unix ms. */
@@ -29,6 +29,8 @@ export const MarketAnswer = z.object({
   marketType: Text,
   strike: z.optional(Text),
   status: z.enum(MARKET_STATUSES),
+  /** True while the market is open and paused. */
+  paused: z.optional(z.boolean()),
   voids: z.enum(VOID_KINDS),
   description: Text,
   startsTs: Whole,
@@ -36,6 +38,11 @@ export const MarketAnswer = z.object({
   outcomes: z.array(z.object({ outcomeId: Text, name: Text, status: Text })),
 });
 export type MarketAnswer = z.infer<typeof MarketAnswer>;
+
+/** One transition in the life of a market, with its status after it. */
+const Transition = z.object({ kind: z.enum(LIFECYCLE_KINDS), status: z.enum(MARKET_STATUSES), ts: Whole });
+export type Transition = z.infer<typeof Transition>;
+export const Lifecycle = z.object({ items: z.array(Transition) });
 
 /** One resting order of a book. */
 const BookOrder = z.object({ orderId: Text, price: Text, qty: Whole });

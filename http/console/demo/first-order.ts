@@ -47,7 +47,7 @@ export async function findOffer(signal: AbortSignal): Promise<Offer | undefined>
     query: { limit: MARKETS },
     signal,
   });
-  const markets = known.filter(({ status }) => status === "OPEN");
+  const markets = known.filter(({ status, paused }) => status === "OPEN" && paused !== true);
   if (markets.length === 0) return undefined;
   const { items } = await call<z.infer<typeof Prices>>("GET", "/v3/public/catalog/prices", {
     query: { markets: markets.map(({ marketId }) => marketId).join(",") },

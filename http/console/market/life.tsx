@@ -1,40 +1,38 @@
-/** The state that the market is in, and its life so far as this page knows it. */
+/** The state that the market is in, and its life so far. */
 
 import { Fragment } from "preact";
+import { useEffect } from "preact/hooks";
 import type { z } from "zod";
-import type { CatalogEvent, Market } from "../../surface-a/schemas/catalog.js";
-import { showMoment, showSeconds } from "../data/time.js";
-import type { Step } from "./feeds/feed.js";
-import type { Sight } from "./seen.js";
-import { closedWords, eventWords, resultWords } from "./words.js";
+import type { CatalogEvent, Lifecycle, Market } from "../../surface-a/schemas/catalog.js";
+import { call } from "../data/api.js";
+import { useResource } from "../data/resource.js";
+import { showMoment } from "../data/time.js";
+import { Loaded, Skeleton } from "../parts/loaded.js";
+import { Time } from "../parts/values.js";
+import { closedWords, eventWords, resultWords, transitionWords } from "./words.js";
 
 type MarketAnswer = z.infer<typeof Market>;
 type EventAnswer = z.infer<typeof CatalogEvent>;
 
-/** Returns true when the last step that matters paused the market. */
-function isPaused(steps: readonly Step[]): boolean {
-  return steps.findLast(({ kind }) => ["PAUSE", "RESUME", "CLOSE", "OPEN"].includes(kind))?.kind === "PAUSE";
-}
-
 interface BannerProps {
   readonly market: MarketAnswer;
   readonly event: EventAnswer | undefined;
-  readonly steps: readonly Step[];
 }
 
 /** Says why the market takes no orders; empty for a market that does. */
-export function Banner({ market, event, steps }: BannerProps) {
-  const words = closedWords(market, event?.status, isPaused(steps));
+export function Banner({ market, event }: BannerProps) {
+  const words = closedWords(market, event?.status);
   return <div role="status">{words !== undefined && <p class="market-banner">{words}</p>}</div>;
 }
 
 interface LifeProps {
   readonly market: MarketAnswer;
   readonly event: EventAnswer | undefined;
-  readonly seen: readonly Sight[];
+  /** Number of transitions that the page has received. */
+  readonly steps: number;
 }
 
-export function Life({ market, event, seen }: LifeProps) {
+export function Life({ market, event, steps }: LifeProps) {
   const { fee, outcomes, startsTs, voids } = market;
   return (
     <section class="life" aria-labelledby="life-title">
@@ -58,14 +56,48 @@ export function Life({ market, event, seen }: LifeProps) {
           {fee.charged === "WHEN_LIVE" ? ", in play only" : ""}
         </dd>
       </dl>
-      <h3>Since you opened this page</h3>
-      <ol class="life-steps">
-        {seen.map(({ words, ts }) => (
-          <li key={`${ts} ${words}`}>
-            <span class="number quiet">{showSeconds(ts)}</span> {words}
-          </li>
-        ))}
-      </ol>
+      <h3>Its life so far</h3>
+      <Transitions
+        marketId={market.marketId}
+        state={[steps, market.status, market.paused, event?.status].join()}
+      />
     </section>
+  );
+}
+
+interface TransitionsProps {
+  readonly marketId: string;
+  /** Changes with every transition that the page learns of. */
+  readonly state: string;
+}
+
+function Transitions({ marketId, state }: TransitionsProps) {
+  const life = useResource(
+    (signal) =>
+      call<z.infer<typeof Lifecycle>>("GET", `/v3/public/catalog/markets/${marketId}/lifecycle`, { signal }),
+    [marketId],
+  );
+  useEffect(() => {
+    if (life.value !== undefined) life.reload();
+  }, [state]);
+  return (
+    <Loaded of={life} waiting={<Skeleton rows={3} />}>
+      {({ items }) =>
+        items.length === 0 ? (
+          <p class="quiet">Nothing is recorded yet.</p>
+        ) : (
+          <ol class="life-steps">
+            {items.map(({ kind, ts }) => (
+              <li key={`${ts} ${kind}`}>
+                <span class="quiet">
+                  <Time ms={ts} />
+                </span>{" "}
+                {transitionWords(kind)}
+              </li>
+            ))}
+          </ol>
+        )
+      }
+    </Loaded>
   );
 }

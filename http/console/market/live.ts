@@ -7,7 +7,7 @@
 import { signal, type ReadonlySignal, type Signal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import { webKey } from "../trading/web-key.js";
-import type { Feed, FeedEvents, OpenOrderAnswer, PositionAnswer, Step, Trade } from "./feeds/feed.js";
+import type { Feed, FeedEvents, OpenOrderAnswer, PositionAnswer, Trade } from "./feeds/feed.js";
 import { laddersOf, type BookState, type Ladder } from "./ladder.js";
 import { PollingFeed } from "./feeds/polling.js";
 
@@ -23,8 +23,8 @@ export interface MarketLive {
   readonly books: ReadonlySignal<readonly Ladder[] | undefined>;
   /** Newest first. */
   readonly trades: ReadonlySignal<readonly Trade[]>;
-  /** Steps that the page has seen, oldest first. */
-  readonly lifecycle: ReadonlySignal<readonly Step[]>;
+  /** Number of transitions that the stream has sent; a snapshot counts too. */
+  readonly steps: ReadonlySignal<number>;
   readonly connection: ReadonlySignal<Connection>;
   /** Resting orders in this market of the key in this browser; `undefined` until the stream has sent them. */
   readonly orders: ReadonlySignal<readonly OpenOrderAnswer[] | undefined>;
@@ -33,7 +33,6 @@ export interface MarketLive {
 }
 
 const MAX_TRADES = 100;
-const MAX_STEPS = 50;
 /** Shortest and longest pause in ms before a stream that has failed is opened again. */
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 30_000;
@@ -41,7 +40,7 @@ const LONGEST_PAUSE_MS = 30_000;
 class LiveMarket implements MarketLive {
   readonly books: Signal<readonly Ladder[] | undefined> = signal(undefined);
   readonly trades: Signal<readonly Trade[]> = signal([]);
-  readonly lifecycle: Signal<readonly Step[]> = signal([]);
+  readonly steps: Signal<number> = signal(0);
   readonly connection: Signal<Connection> = signal({ state: "polling", sinceMs: Date.now() });
   readonly orders: Signal<readonly OpenOrderAnswer[] | undefined> = signal(undefined);
   readonly positions: Signal<readonly PositionAnswer[] | undefined> = signal(undefined);
@@ -145,9 +144,8 @@ class LiveMarket implements MarketLive {
         this.#newTrades = [...this.#newTrades, ...trades].slice(-MAX_TRADES);
         this.#draw();
       }),
-      step: inTurn((step) => {
-        const steps = [...this.lifecycle.value, { ...step, ts: Date.now() }];
-        this.lifecycle.value = steps.slice(-MAX_STEPS);
+      step: inTurn(() => {
+        this.steps.value += 1;
       }),
       wallet: inTurn((orders, positions) => {
         this.orders.value = orders;

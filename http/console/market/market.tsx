@@ -21,7 +21,6 @@ import { Ladders } from "./ladders.js";
 import { Banner, Life } from "./life.js";
 import { useMarket, type MarketLive } from "./live.js";
 import { PriceHistory } from "./price-history.js";
-import { useSeen } from "./seen.js";
 import { Tape } from "./tape.js";
 import { eventWords, marketName } from "./words.js";
 import "./market.css";
@@ -72,14 +71,13 @@ function Opened({ market, live, reload }: OpenedProps) {
   );
   const picked = useMemo(() => signal<Picked | undefined>(undefined), [marketId]);
   const names = useMemo(() => new Map(outcomes.map(({ outcomeId, name }) => [outcomeId, name])), [outcomes]);
-  const steps = live.lifecycle.value;
-  const seen = useSeen(market.status, event.value?.status, steps);
-  // The stream reports a step at once; the market and its event have more to say about it.
+  const steps = live.steps.value;
+  // The stream reports a transition at once; the market and its event have more to say about it.
   useEffect(() => {
-    if (steps.length === 0) return;
+    if (steps === 0) return;
     reload();
     event.reload();
-  }, [steps.length]);
+  }, [steps]);
   const pick = (outcomeId: string, line: Line, side: "offer" | "bid"): void => {
     const qty = side === "offer" ? line.qty : undefined;
     picked.value = { outcomeId, price: priceOf(line.ticks), ...(qty === undefined ? {} : { qty }) };
@@ -88,7 +86,7 @@ function Opened({ market, live, reload }: OpenedProps) {
     <div class="market">
       <ConnectionBar connection={live.connection} />
       <Head market={market} event={event} live={live} />
-      <Banner market={market} event={event.value} steps={steps} />
+      <Banner market={market} event={event.value} />
       <div class={`market-trade${outcomes.length > 2 ? " market-trade-wide" : ""}`}>
         <Ladders outcomes={outcomes} books={live.books} onPick={pick} />
         <TicketPanel market={market} live={live} picked={picked} />
@@ -97,7 +95,7 @@ function Opened({ market, live, reload }: OpenedProps) {
         <PriceHistory market={market} />
         <Tape trades={live.trades} names={names} outcomes={outcomes.map(({ outcomeId }) => outcomeId)} />
       </div>
-      <Life market={market} event={event.value} seen={seen} />
+      <Life market={market} event={event.value} steps={steps} />
       <KeysHelp />
     </div>
   );

@@ -1,6 +1,7 @@
 /** Statuses of events and markets in words (contract sections 4.1, 4.2 and 4.7). */
 
 import type { z } from "zod";
+import type { LifecycleKind } from "../../../actors/market/types.js";
 import type { EventStatus } from "../../../db/schema/catalog.js";
 import type { Market } from "../../surface-a/schemas/catalog.js";
 import { showPrice } from "../data/prices.js";
@@ -60,14 +61,12 @@ export function resultWords(status: string): string | undefined {
 }
 
 /** Returns why a market takes no orders now, in words; `undefined` for one that does. */
-export function closedWords(
-  market: MarketAnswer,
-  event: EventStatus | undefined,
-  isPaused: boolean,
-): string | undefined {
+export function closedWords(market: MarketAnswer, event: EventStatus | undefined): string | undefined {
   switch (market.status) {
     case "OPEN":
-      return isPaused ? "Paused. Orders rest in the book; nothing matches, and cancels work." : undefined;
+      return market.paused === true
+        ? "Paused. Orders rest in the book; nothing matches, and cancels work."
+        : undefined;
     case "CLOSED":
       if (event === "CANCELED") return "The event is canceled. The market takes no orders.";
       return event === "FINAL"
@@ -85,32 +84,30 @@ export function closedWords(
   }
 }
 
-/** Returns a step of the life of a market. */
-export function stepWords(kind: string): string {
+/** Returns a transition in the life of a market. */
+export function transitionWords(kind: LifecycleKind): string {
   switch (kind) {
-    case "SNAPSHOT":
-      return "found";
     case "OPEN":
       return "opened";
     case "CLOSE":
-      return "closed";
+      return "closed, resting orders canceled";
     case "GRADE":
-      return "graded";
+      return "settled";
     case "REMEDIATE":
-      return "payouts taken back";
+      return "settlement taken back";
     case "START":
       return "event started";
     case "END":
       return "event over";
     case "GOLIVE":
-      return "went in play, resting orders canceled";
+      return "event in play, resting orders canceled";
     case "UNLIVE":
-      return "play stopped, resting orders canceled";
+      return "event not in play any more, resting orders canceled";
     case "PAUSE":
       return "paused";
     case "RESUME":
-      return "resumed";
+      return "goes on after the pause";
     default:
-      return kind.toLowerCase();
+      return kind satisfies never;
   }
 }

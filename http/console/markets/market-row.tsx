@@ -20,6 +20,7 @@ interface MarketRowProps {
 
 export function MarketRow({ market, eventName, prices }: MarketRowProps) {
   const { marketId, outcomes, status } = market;
+  const state = market.paused === true ? "paused" : status.toLowerCase();
   const name = marketName(market, eventName);
   const row = useRef<HTMLLIElement>(null);
   useEffect(
@@ -29,7 +30,7 @@ export function MarketRow({ market, eventName, prices }: MarketRowProps) {
   const now = prices.of(marketId).value;
   const priced = outcomes.map((outcome) => ({
     ...outcome,
-    ticks: now && buyTicks(now, outcome.outcomeId, ticksOf),
+    ticks: now && buyTicks(now, outcome.outcomeId),
     last: now?.last[outcome.outcomeId],
   }));
   const chance = ({ ticks, last }: (typeof priced)[number]): number =>
@@ -42,7 +43,7 @@ export function MarketRow({ market, eventName, prices }: MarketRowProps) {
         <Link to={`/markets/${marketId}`} class="market-row-link" label={`${eventName}: ${name}`}>
           {name}
         </Link>
-        {status !== "OPEN" && <span class="market-row-status"> {status.toLowerCase()}</span>}
+        {state !== "open" && <span class="market-row-status"> {state}</span>}
       </div>
       <div class={`market-row-prices${outcomes.length === 2 ? " market-row-pair" : ""}`}>
         {shown.map(({ outcomeId, name, ticks, status: result }) => (

@@ -122,10 +122,11 @@ export function TicketPanel(props: PanelProps) {
 }
 
 /** Returns why the ticket takes no order now, in words. */
-function lockOf({ status }: MarketAnswer, isLost: boolean, isKnown: boolean): string | undefined {
+function lockOf({ status, paused }: MarketAnswer, isLost: boolean, isKnown: boolean): string | undefined {
   if (isLost) return "The connection is lost. The ticket is locked until it is back.";
   switch (status) {
     case "OPEN":
+      if (paused === true) return "The market is paused. The ticket is locked until it goes on.";
       return isKnown ? undefined : "Your orders here are being read. The ticket opens when they are shown.";
     case "CLOSED":
       return "The market is closed and takes no orders.";

@@ -4,7 +4,7 @@
  */
 
 import { z } from "zod";
-import { FEE_PERIODS, MARKET_STATUSES, VOID_KINDS } from "../../../actors/market/types.js";
+import { FEE_PERIODS, LIFECYCLE_KINDS, MARKET_STATUSES, VOID_KINDS } from "../../../actors/market/types.js";
 import { CONTRACT_TICKS } from "../../../actors/units.js";
 import { EVENT_STATUSES } from "../../../db/schema/catalog.js";
 import {
@@ -122,6 +122,8 @@ export const Market = z.strictObject({
   marketType: z.string(),
   strike: z.string().optional(),
   status: z.enum(MARKET_STATUSES),
+  /** Present while an open market is paused. */
+  paused: z.literal(true).optional(),
   voids: z.enum(VOID_KINDS),
   description: z.string(),
   startsTs: Ms,
@@ -129,6 +131,15 @@ export const Market = z.strictObject({
   outcomes: z.array(MarketOutcome),
 });
 export type Market = z.output<typeof Market>;
+
+/** Number of transitions in the life of a market that are read at once. */
+export const MAX_TRANSITIONS = 50;
+export const Transition = z.strictObject({
+  kind: z.enum(LIFECYCLE_KINDS),
+  status: z.enum(MARKET_STATUSES),
+  ts: Ms,
+});
+export const Lifecycle = z.strictObject({ items: z.array(Transition) });
 
 export const BookOrder = z.strictObject({ orderId: z.uuid(), price: WirePrice, qty: z.int() });
 export const Book = z.strictObject({

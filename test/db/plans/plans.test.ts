@@ -14,6 +14,7 @@ import { listEvents } from "../../../db/queries/catalog/events.js";
 import { closingPrices } from "../../../db/queries/trading/closing-prices.js";
 import { listFills } from "../../../db/queries/trading/fills.js";
 import { listMarkets, settledMarkets } from "../../../db/queries/catalog/markets.js";
+import { lastTransitions } from "../../../db/queries/catalog/transitions.js";
 import { findOrder, findOrdersByClientIds, listOrders } from "../../../db/queries/trading/orders.js";
 import { exposureOfEvents, exposureOfMarkets } from "../../../db/queries/operator/exposure.js";
 import { listStrikeRequests } from "../../../db/queries/operator/strike-requests.js";
@@ -209,6 +210,12 @@ describe("query plans of lists over long tables", function () {
     const { plans, result } = await plansOf(() => closingPrices(db, [MARKET, ITS_MARKET], END));
     expect(result.get(MARKET)).to.have.length(12).and.not.include(null);
     for (const plan of plans) expect(rowsRead(plan), formatPlan(plan)).to.be.at.most(100);
+  });
+
+  it("reads the last transitions of a market, however many there were", async () => {
+    const { plans, result } = await plansOf(() => lastTransitions(db, MARKET, 50));
+    expect(result).to.have.length(50);
+    for (const plan of plans) expect(rowsRead(plan), formatPlan(plan)).to.be.at.most(50);
   });
 
   it("adds up the exposure of unsettled markets alone, however many are settled", async () => {

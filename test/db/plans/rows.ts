@@ -78,6 +78,8 @@ const FILLS: readonly string[] = [
   `insert into trades (market_id, currency, ts, place, trade_id, match_id, outcome, price, qty)
      select ${busy(MARKET, "market")}, case when i % 10 = 0 then 'COIN' else 'CASH' end, ${ts}, i, ${id("trade")},
      ${id("match")}, i % 2, 500, 1 from generate_series(1, ${ROWS}) i`,
+  `insert into market_transitions (market_id, ts, place, seq, kind, status)
+     select ${busy(MARKET, "market")}, ${ts}, i, i, 'PAUSE', 'OPEN' from generate_series(1, ${ROWS}) i`,
   `insert into audit_log (ts, operator_id, action, subject, before, after)
      select ${ts}, ${id("operator", "(i % 1000)")}, 'a' || i % 100, 's' || i % 1000, null, null
      from generate_series(1, ${ROWS}) i`,

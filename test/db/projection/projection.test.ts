@@ -5,6 +5,7 @@ import { migrate } from "../../../db/migrate.js";
 import { listFills } from "../../../db/queries/trading/fills.js";
 import { createEvent } from "../../../db/queries/catalog/events.js";
 import { findMarket, unsettledMarkets } from "../../../db/queries/catalog/markets.js";
+import { lastTransitions } from "../../../db/queries/catalog/transitions.js";
 import { money } from "../../../db/queries/operator/money.js";
 import { findOrder } from "../../../db/queries/trading/orders.js";
 import { listPositions } from "../../../db/queries/trading/positions.js";
@@ -237,6 +238,29 @@ describe("projection", () => {
     });
     const { rows } = await db.execute("select fee_charged from fee_schedules order by ts, place");
     expect(rows).to.deep.equal([{ fee_charged: "ALWAYS" }, { fee_charged: "WHEN_LIVE" }]);
+  });
+
+  it("lists the last transitions of a market, newest first", async () => {
+    const market = exchange.createMarket({ open: false });
+    exchange.lifecycle(market, "open", "golive", "pause");
+    exchange.lifecycle(exchange.createMarket(), "close");
+    await project(database.url, exchange.entries());
+    exchange.lifecycle(market, "resume");
+    exchange.grade(market, { kind: "WINNER", outcome: 0 });
+    exchange.settle(market);
+    await project(database.url, exchange.entries());
+    const found = await lastTransitions(db, market.marketId, 50);
+    expect(found.map(({ kind, status }) => `${kind} ${status}`)).to.deep.equal([
+      "GRADE SETTLED",
+      "CLOSE CLOSED",
+      "RESUME OPEN",
+      "PAUSE OPEN",
+      "GOLIVE OPEN",
+      "START OPEN",
+      "OPEN OPEN",
+    ]);
+    const lastTwo = await lastTransitions(db, market.marketId, 2);
+    expect(lastTwo).to.deep.equal(found.slice(0, 2));
   });
 
   it("finds applied and rejected transfers", async () => {

@@ -322,6 +322,7 @@ const TABLES: Readonly<Record<string, string>> = {
   fills: "true",
   last_prices: "true",
   market_totals: "minted_contracts <> 0 or escrow <> 0 or booked <> 0",
+  market_transitions: "true",
   markets: "true",
   orders: "true",
   outcomes: "true",

@@ -148,6 +148,7 @@ const CALLS: Readonly<Record<string, (() => Promise<unknown>) | (() => Promise<u
   "GET /v3/catalog/events/:eventId": () => rest.event(ID),
   "GET /v3/catalog/markets": () => rest.marketsPage(),
   "GET /v3/catalog/markets/:marketId": () => rest.market(ID),
+  "GET /v3/catalog/markets/:marketId/lifecycle": () => rest.lifecycle(ID),
   "GET /v3/catalog/markets/:marketId/book": () => rest.bookPage(ID),
   "GET /v3/catalog/markets/:marketId/trades": () => rest.tradesPage(ID),
   "GET /v3/catalog/markets/:marketId/candles": () => rest.candles(ID, candles),
@@ -162,6 +163,7 @@ const CALLS: Readonly<Record<string, (() => Promise<unknown>) | (() => Promise<u
   "GET /v3/public/catalog/events/:eventId": () => visitor.event(ID),
   "GET /v3/public/catalog/markets": () => visitor.marketsPage(),
   "GET /v3/public/catalog/markets/:marketId": () => visitor.market(ID),
+  "GET /v3/public/catalog/markets/:marketId/lifecycle": () => visitor.lifecycle(ID),
   "GET /v3/public/catalog/markets/:marketId/book": () => visitor.bookPage(ID),
   "GET /v3/public/catalog/markets/:marketId/trades": () => visitor.tradesPage(ID),
   "GET /v3/public/catalog/markets/:marketId/candles": () => visitor.candles(ID, candles),
@@ -205,6 +207,8 @@ const CALLS: Readonly<Record<string, (() => Promise<unknown>) | (() => Promise<u
 
 /** Routes whose client returns a part of the answer. */
 const PARTS = new Set([
+  "GET /v3/catalog/markets/:marketId/lifecycle",
+  "GET /v3/public/catalog/markets/:marketId/lifecycle",
   "GET /v3/catalog/markets/:marketId/candles",
   "GET /v3/public/catalog/markets/:marketId/candles",
   "GET /v3/catalog/prices",

@@ -11,21 +11,14 @@ export type Trade = Pick<TradeAnswer, "tradeId" | "outcomeId" | "price" | "qty" 
 export type OpenOrderAnswer = z.infer<typeof OpenOrder>;
 export type PositionAnswer = z.infer<typeof Position>;
 
-/** Step of the life of a market that the page has seen. */
-export interface Step {
-  /** Kind of the transition (contract section 4.4), or `SEEN` for the status that the page found. */
-  readonly kind: string;
-  readonly status: string;
-  readonly ts: number;
-}
-
 /** Callbacks of a source. */
 export interface FeedEvents {
   /** Called when the book has changed; it is read when the page is drawn next. */
   readonly book: (book: BookState) => void;
   /** Called with trades, oldest first; those that are known are dropped. */
   readonly trades: (trades: readonly Trade[]) => void;
-  readonly step: (step: Omit<Step, "ts">) => void;
+  /** Called after transitions in the market's life, and with its status in a snapshot. */
+  readonly step: () => void;
   /** Called with the resting orders and the positions in this market. */
   readonly wallet: (orders: readonly OpenOrderAnswer[], positions: readonly PositionAnswer[]) => void;
   /** Called whenever the source was in touch with the service. */

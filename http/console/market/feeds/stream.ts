@@ -29,9 +29,7 @@ export class StreamFeed implements Feed {
     this.#stream = new StreamClient(new BrowserConnection(window.location.origin), ticket, {
       book: () => this.#book(),
       trades: (_, trades) => events.trades(trades),
-      lifecycle: (_, deltas) => {
-        for (const { kind, status } of deltas) events.step({ kind, status });
-      },
+      lifecycle: () => events.step(),
       orders: wallet,
       openOrders: wallet,
       positions: wallet,

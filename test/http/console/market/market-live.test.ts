@@ -50,6 +50,13 @@ describe("market page of a trader", function () {
     await page.getByText("· live").waitFor();
     await fundWeb();
 
+    const { operator } = served.stack;
+    await operator.setMarketStatus(world.knicks.winner.marketId, "pause");
+    await page.getByText("Paused. Orders rest in the book").waitFor();
+    await page.getByText("The market is paused. The ticket is locked until it goes on.").waitFor();
+    await operator.setMarketStatus(world.knicks.winner.marketId, "resume");
+    await page.getByText("The market is paused.").waitFor({ state: "detached" });
+
     await line(page, "Buy Knicks at 0.620 300 bid").click();
     await page.getByRole("textbox", { name: "Contracts" }).fill("10");
     await page.getByRole("textbox", { name: "Contracts" }).press("Enter");

@@ -4,6 +4,7 @@ import type { Page } from "playwright-core";
 import type { MarketAnswer } from "../../../../http/client/client.js";
 import { expectSound, serveConsole } from "../../../support/console/browser.js";
 import { newQuoter, newWorld, type Quoter, type World } from "../../../support/console/quotes.js";
+import { newMarket } from "../../../support/traders.js";
 
 describe("market page of the console", function () {
   this.timeout(60_000);
@@ -145,16 +146,38 @@ describe("market page of the console", function () {
     await page.getByRole("dialog", { name: "Keys" }).waitFor();
   });
 
+  it("shows a pause with the first numbers, and the life of the market before the page was opened", async () => {
+    const { stack } = served;
+    const { marketId } = await newMarket(stack);
+    await stack.operator.setMarketStatus(marketId, "pause");
+    const opened = await served.visit(`/markets/${marketId}`);
+    const { page } = opened;
+    await page.getByRole("heading", { name: "Order" }).waitFor();
+    expect(await page.locator("main").innerText())
+      .to.contain("Paused. Orders rest in the book; nothing matches, and cancels work.")
+      .and.contain("The market is paused. The ticket is locked until it goes on.");
+    const life = page.locator(".life-steps li");
+    await life.nth(0).getByText("paused").waitFor();
+    await life.nth(1).getByText("opened").waitFor();
+    await expectSound(opened);
+    await stack.operator.setMarketStatus(marketId, "resume");
+    await life.filter({ hasText: "goes on after the pause" }).waitFor();
+    expect(await page.locator("main").innerText()).to.not.contain("The market is paused.");
+    await stack.operator.setMarketStatus(marketId, "pause");
+    await page.goto("/");
+    await page.getByRole("listitem").filter({ hasText: "Who wins" }).getByText("paused").waitFor();
+  });
+
   it("says when the market closes and how it was settled", async () => {
     const { stack } = served;
     const opened = await served.visit(address(world.derby.result));
     const { page } = opened;
     await line(page, "Buy Arsenal at 0.480 80 offered").waitFor();
     await stack.operator.setEventStatus(world.derby.event.eventId, "golive");
-    await page.getByText("event in play").waitFor();
+    await page.getByText("event in play, resting orders canceled").waitFor();
     await stack.operator.setEventStatus(world.derby.event.eventId, "finalise");
     await page.getByText("The event is over. The market waits for its result and takes no orders.").waitFor();
-    await page.getByText("market closed").waitFor();
+    await page.getByText("closed, resting orders canceled").waitFor();
     const winner = world.derby.result.outcomes[1]?.outcomeId ?? "";
     await stack.operator.grade(world.derby.result.marketId, { winner });
     await page.getByText("The market is settled: Draw won.").waitFor();
