@@ -1,13 +1,13 @@
 /**
- * Client of the stream (contract section 6): subscriptions that resume after reconnects, state of markets and of the own
- * wallet folded from deltas, and trading over the socket. A gap in a seq or a wrong checksum of a book is repaired with a
- * new snapshot.
+ * Client of the stream (contract section 6): subscriptions that resume after reconnects, and trading over the socket. The
+ * state of markets and of the own wallet is folded in `followed.ts`; a gap in it is repaired with a new snapshot.
  */
 
 import { z } from "zod/mini";
 import type { OrderBook } from "./book.js";
+import { Followed } from "./followed.js";
 import { pause, UnknownOutcome, type Connection } from "../connection.js";
-import { MarketView } from "./market-view.js";
+import type { MarketView } from "./market-view.js";
 import type { PageQuery } from "../calls.js";
 import type { OrderFilter } from "../rest/account.js";
 import type { EventFilter, MarketFilter } from "../rest/catalog.js";
@@ -15,9 +15,7 @@ import { EventAnswer, MarketAnswer } from "../wire/catalog.js";
 import {
   isEmptySelection,
   missingSubject,
-  sinceOf,
   splitSelection,
-  WatchedSubjects,
   withoutSubject,
   type Selection,
 } from "./selection.js";
@@ -25,7 +23,7 @@ import type { Signer } from "../signer.js";
 import type { StreamListener } from "./listener.js";
 import { openStream, type TicketProvider } from "./opening.js";
 import { ConnectionLost, RequestSocket, StreamError } from "./socket.js";
-import { WalletView } from "./wallet-view.js";
+import type { WalletView } from "./wallet-view.js";
 import {
   BatchAnswer,
   CancelAnswer,
@@ -34,17 +32,9 @@ import {
   type BatchPlaced,
   type PlaceOrder,
 } from "../wire/orders.js";
-import {
-  DeltaFrame,
-  HeartbeatFrame,
-  SnapshotFrame,
-  StatusFrame,
-  type MarketBatches,
-  type MarketSnapshot,
-} from "../wire/stream.js";
+import { SnapshotFrame, StatusFrame } from "../wire/stream.js";
 import { catalogPageOf, checked, fits, type Page } from "../wire/values.js";
 import type { Currency } from "../../../actors/market/types.js";
-import { CHANNELS, PRIVATE_CHANNELS } from "../../../stream/ws/channels.js";
 
 /** Options of a stream client. */
 export interface StreamOptions {
@@ -57,7 +47,6 @@ const CanceledAck = z.object({ canceled: CancelAnswer });
 const MarketsAck = z.object({ markets: catalogPageOf(MarketAnswer) });
 const EventsAck = z.object({ events: catalogPageOf(EventAnswer) });
 const CanceledAllAck = z.object({ canceled_all: z.number() });
-const PRIVATE = "PRIVATE";
 const RETRY_MS = 250;
 const PATIENCE_MS = 60_000;
 
@@ -79,11 +68,7 @@ export class StreamClient {
   readonly #socket: RequestSocket;
   readonly #listener: StreamListener;
   readonly #currency: Currency;
-  readonly #watched = new WatchedSubjects();
-  readonly #markets = new Map<string, MarketView>();
-  readonly #wallet = new WalletView();
-  /** Subjects that wait for a snapshot: market ids and `PRIVATE`. Their deltas are ignored, because the snapshot has them. */
-  readonly #awaitingSnapshot = new Set<string>();
+  readonly #followed: Followed;
   #everOpened = false;
   #cancelOnDisconnect = false;
 
@@ -99,9 +84,10 @@ export class StreamClient {
   ) {
     this.#listener = listener;
     this.#currency = options.currency ?? "CASH";
+    this.#followed = new Followed(listener, (subject) => this.#refresh(subject));
     this.#socket = new RequestSocket({
       open: (events) => openStream(connection, credential, events),
-      onFrame: (frame) => this.#receive(frame),
+      onFrame: (frame) => this.#followed.receive(frame),
       onOpen: () => void this.#resume().catch((error: unknown) => this.#report(error)),
       onLost: (reason) => listener.lost?.(reason),
       onRefused: (error) => listener.refused?.(error),
@@ -127,16 +113,14 @@ export class StreamClient {
   async subscribe(selection: Selection): Promise<void> {
     for (const piece of splitSelection(selection)) {
       await this.#retry(() => this.#requestState("subscribe", piece));
-      this.#watched.add(piece);
+      this.#followed.watched.add(piece);
     }
   }
 
   /** Removes subscriptions, each named `market:<id>`, `event:<id>` or `PRIVATE`. */
   async unsubscribe(subjects: readonly string[]): Promise<void> {
     await this.#retry(() => this.#socket.request({ unsubscribe: subjects }));
-    this.#watched.remove(subjects);
-    if (subjects.includes(PRIVATE)) this.#wallet.clear();
-    this.#forgetUnwatched();
+    this.#followed.remove(subjects);
   }
 
   /** Returns what the exchange sends on this connection, and the limits of that. */
@@ -157,7 +141,7 @@ export class StreamClient {
 
   /** Returns the current state of a watched market; `undefined` while it waits for a snapshot. */
   market(marketId: string): MarketView | undefined {
-    return this.#awaitingSnapshot.has(marketId) ? undefined : this.#markets.get(marketId);
+    return this.#followed.market(marketId);
   }
 
   /** Returns the current book of a market with the channel `book`; `undefined` while it waits for a snapshot. */
@@ -168,7 +152,7 @@ export class StreamClient {
 
   /** Current own orders and positions, when the private channels are watched. */
   get wallet(): Pick<WalletView, "orders" | "positions" | "seqs"> {
-    return this.#wallet;
+    return this.#followed.wallet;
   }
 
   /**
@@ -232,10 +216,9 @@ export class StreamClient {
       this.#everOpened = true;
       return;
     }
-    for (const marketId of this.#markets.keys()) this.#awaitingSnapshot.add(marketId);
-    this.#awaitingSnapshot.add(PRIVATE);
+    this.#followed.awaitSnapshots();
     await Promise.all([this.#rearm(), this.#resubscribe()]);
-    this.#awaitingSnapshot.clear();
+    this.#followed.goOn();
     this.#listener.reconnected?.();
   }
 
@@ -246,7 +229,7 @@ export class StreamClient {
   /** Restores all pieces that the exchange accepts. Throws the first refusal of one after that. */
   async #resubscribe(): Promise<void> {
     const refusals: StreamError[] = [];
-    for (const piece of splitSelection(this.#watched.selection())) {
+    for (const piece of splitSelection(this.#followed.watched.selection())) {
       try {
         await this.#resubscribePiece(piece);
       } catch (error) {
@@ -262,22 +245,15 @@ export class StreamClient {
     if (isEmptySelection(piece)) return;
     try {
       await this.#onThisConnection(() => {
-        const since = sinceOf(piece, this.#markets, this.#wallet);
+        const since = this.#followed.since(piece);
         return this.#requestState("subscribe", { ...piece, since });
       });
     } catch (error) {
       const missing = error instanceof StreamError ? missingSubject(piece, error) : undefined;
       if (missing === undefined) throw error;
-      this.#watched.remove([missing]);
-      this.#forgetUnwatched();
+      this.#followed.remove([missing]);
       this.#report(error);
       await this.#resubscribePiece(withoutSubject(piece, missing));
-    }
-  }
-
-  #forgetUnwatched(): void {
-    for (const [marketId, { eventId }] of this.#markets) {
-      if (this.#watched.channelsOf(marketId, eventId).length === 0) this.#markets.delete(marketId);
     }
   }
 
@@ -301,96 +277,14 @@ export class StreamClient {
   ): Promise<unknown> {
     const currency = this.#currency === "COIN" ? { currency: this.#currency } : {};
     return this.#socket.request({ [verb]: { ...selection, ...currency } }, (reply) =>
-      this.#applySnapshot(checked(SnapshotFrame, reply)),
+      this.#followed.apply(checked(SnapshotFrame, reply)),
     );
   }
 
-  #applySnapshot(frame: SnapshotFrame): void {
-    for (const [marketId, snapshot] of Object.entries(frame.snapshot)) {
-      const market = this.#markets.get(marketId) ?? new MarketView(snapshot.eventId);
-      this.#markets.set(marketId, market);
-      market.replace(snapshot);
-      this.#awaitingSnapshot.delete(marketId);
-      this.#notifySnapshot(marketId, snapshot);
-    }
-    for (const subject of Object.keys(frame.resumed ?? {})) {
-      this.#awaitingSnapshot.delete(
-        subject.startsWith("market:") ? subject.slice("market:".length) : PRIVATE,
-      );
-    }
-    if (frame.orders !== undefined || frame.positions !== undefined) this.#awaitingSnapshot.delete(PRIVATE);
-    this.#wallet.replace(frame);
-    if (frame.orders !== undefined) this.#listener.openOrders?.(frame.orders.open);
-    if (frame.positions !== undefined) this.#listener.positions?.(frame.positions.positions);
-  }
-
-  #notifySnapshot(marketId: string, { lifecycle, book }: MarketSnapshot): void {
-    if (lifecycle !== undefined) {
-      this.#listener.lifecycle?.(marketId, [{ kind: "SNAPSHOT", status: lifecycle.status }]);
-    }
-    if (book !== undefined) this.#listener.book?.(marketId);
-  }
-
-  #receive(frame: unknown): void {
-    if (fits(DeltaFrame, frame)) this.#fold(frame);
-    else if (fits(HeartbeatFrame, frame)) this.#checkHeartbeat(frame);
-    // Snapshot of a market that appeared in a watched event and whose first deltas are no longer available.
-    else if (fits(SnapshotFrame, frame)) this.#applySnapshot(frame);
-  }
-
-  #fold(frame: DeltaFrame): void {
-    for (const [marketId, batches] of Object.entries(frame.delta)) {
-      if (!this.#awaitingSnapshot.has(marketId)) this.#foldMarket(marketId, batches);
-    }
-    for (const channel of PRIVATE_CHANNELS) {
-      if (this.#awaitingSnapshot.has(PRIVATE)) return;
-      const result = this.#wallet.fold(channel, frame);
-      if (result === "gap") this.#refresh(PRIVATE);
-      else if (result === "folded" && channel === "orders")
-        this.#listener.orders?.(frame.orders?.deltas ?? []);
-      else if (result === "folded") this.#listener.positions?.(frame.positions?.deltas ?? []);
-    }
-  }
-
-  #foldMarket(marketId: string, batches: MarketBatches): void {
-    const market = this.#markets.get(marketId) ?? this.#addAppeared(marketId, batches.eventId);
-    for (const channel of CHANNELS) {
-      const result = market.fold(channel, batches);
-      if (result === "gap") {
-        this.#refresh(marketId);
-        return;
-      }
-      if (result === "known") continue;
-      if (channel === "lifecycle") this.#listener.lifecycle?.(marketId, batches.lifecycle?.deltas ?? []);
-      if (channel === "trades") this.#listener.trades?.(marketId, batches.trades?.deltas ?? []);
-      if (channel === "bbo") this.#listener.bbo?.(marketId, batches.bbo?.deltas ?? []);
-      if (channel === "book") this.#listener.book?.(marketId);
-    }
-  }
-
-  /** Adds a market that appeared in a watched event. */
-  #addAppeared(marketId: string, eventId: string): MarketView {
-    const market = new MarketView(eventId, this.#watched.channelsOf(marketId, eventId));
-    this.#markets.set(marketId, market);
-    return market;
-  }
-
-  /** Requests snapshots of subjects whose last seqs in a heartbeat this client has not received. */
-  #checkHeartbeat(frame: HeartbeatFrame): void {
-    if (!this.#awaitingSnapshot.has(PRIVATE) && this.#wallet.differsFrom(frame)) this.#refresh(PRIVATE);
-    for (const [marketId, seqs] of Object.entries(frame.heartbeat.markets ?? {})) {
-      if (this.market(marketId)?.differsFrom(seqs) === true) this.#refresh(marketId);
-    }
-  }
-
-  /** Ignores the deltas of a subject until a new snapshot of it arrives. */
+  /** Requests a new snapshot of a subject, whose deltas are ignored until it arrives. */
   #refresh(subject: string): void {
-    this.#awaitingSnapshot.add(subject);
     this.#listener.gap?.(subject);
-    const seqs = this.#markets.get(subject)?.seqs ?? {};
-    const channels = CHANNELS.filter((channel) => seqs[channel] !== undefined);
-    const selection: Selection =
-      subject === PRIVATE ? { private: this.#watched.private } : { markets: { [subject]: channels } };
+    const selection = this.#followed.selectionOf(subject);
     this.#onThisConnection(() => this.#requestState("snapshot", selection)).catch((error: unknown) =>
       this.#report(error),
     );
