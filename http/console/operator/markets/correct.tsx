@@ -1,13 +1,10 @@
 /** Correction of a market: its description, its in-play delay and its fee (contract section 8.8). */
 
 import { useState } from "preact/hooks";
-import { call } from "../../data/api.js";
-import { useAction } from "../../data/action.js";
-import { Button } from "../../parts/button.js";
 import { Dialog } from "../../parts/dialog.js";
 import { Choice, TextField } from "../../parts/field.js";
-import { Notice } from "../../parts/notice.js";
 import type { MarketAnswer } from "../answers.js";
+import { Correction } from "../correction.js";
 
 interface CorrectMarketProps {
   /** Market that is corrected; without one the dialog is closed. */
@@ -47,21 +44,13 @@ function Form({ market, onClose, onDone }: FormProps) {
     ...(Number(delay) === market.liveDelayMs ? {} : { liveDelayMs: Number(delay) }),
     ...(isSameFee ? {} : { fee }),
   };
-  const save = useAction(async () => {
-    await call("PATCH", `/admin/v1/markets/${market.marketId}`, { body: changes });
-    onDone();
-  });
-  const reason = !isDelay
-    ? "Enter the delay in ms first."
-    : Object.keys(changes).length === 0
-      ? "Nothing is changed yet."
-      : undefined;
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (reason === undefined) save.run();
-      }}
+    <Correction
+      path={`/admin/v1/markets/${market.marketId}`}
+      changes={changes}
+      missing={isDelay ? undefined : "Enter the delay in ms first."}
+      onClose={onClose}
+      onDone={onDone}
     >
       <TextField label="Description" value={description} onInput={setDescription} />
       <TextField
@@ -94,13 +83,6 @@ function Form({ market, onClose, onDone }: FormProps) {
         ]}
         onChange={setCharged}
       />
-      <Notice refusal={save.refusal} onDismiss={save.dismiss} />
-      <div class="buttons">
-        <Button kind="main" submits busy={save.busy} reason={reason}>
-          Save the changes
-        </Button>
-        <Button onClick={onClose}>Discard</Button>
-      </div>
-    </form>
+    </Correction>
   );
 }
