@@ -1,6 +1,6 @@
 /** Prices as people think of them: in dollars of a payout of $1, per cent, decimal odds or American odds. */
 
-import { CONTRACT_TICKS } from "../../../actors/units.js";
+import { CONTRACT_TICKS, parsePrice, type Millicents, type Ticks } from "../../../actors/units.js";
 import { remembered } from "./remembered.js";
 
 export const PRICE_FORMS = ["dollars", "percent", "decimal", "american"] as const;
@@ -9,9 +9,11 @@ export type PriceForm = (typeof PRICE_FORMS)[number];
 /** Form in which every price is shown, as chosen in this browser. */
 export const priceForm = remembered<PriceForm>("prices", PRICE_FORMS, "dollars");
 
-/** Returns a price of the service, such as `0.625`, in ticks of a thousandth. */
-export function ticksOf(price: string): number {
-  return Math.round(Number(price) * CONTRACT_TICKS);
+/** Returns a price of the service, such as `0.625`, in ticks of a thousandth. Throws when the text is not a price. */
+export function ticksOf(text: string): Ticks {
+  const price = parsePrice(text);
+  if (price === undefined) throw new Error(`${text} is not a price`);
+  return price;
 }
 
 /** Returns a number of ticks as a price of the service, with three decimals. */
@@ -55,7 +57,34 @@ export function showTicks(ticks: number, form: PriceForm = priceForm.value): str
   }
 }
 
-/** Returns a price of the service in one of the forms. */
+/** Returns a price of the service in one of the forms. A settlement at a fair price may be at nothing or at the whole payout. */
 export function showPrice(price: string, form: PriceForm = priceForm.value): string {
-  return showTicks(ticksOf(price), form);
+  return showTicks(Math.round(Number(price) * CONTRACT_TICKS), form);
+}
+
+/** Contracts and what they cost in all. */
+export interface Costs {
+  readonly qty: number;
+  readonly cost: Millicents;
+}
+
+/**
+ * Returns the average price of contracts in one of the forms, rounded half up to a tenth of a tick. Dollars and per cent
+ * have a digit more than a price; no contracts have no average.
+ */
+export function showAverage({ qty, cost }: Costs, form: PriceForm = priceForm.value): string {
+  if (qty === 0) return "";
+  // A tenth of a tick is a tenth of a millicent for each contract.
+  const tenths = Number((BigInt(cost) * 20n + BigInt(qty)) / (BigInt(qty) * 2n));
+  switch (form) {
+    case "dollars":
+      return (tenths / (10 * CONTRACT_TICKS)).toFixed(4);
+    case "percent":
+      return `${(tenths / 100).toFixed(2)} %`;
+    case "decimal":
+    case "american":
+      return showTicks(tenths / 10, form);
+    default:
+      return form satisfies never;
+  }
 }

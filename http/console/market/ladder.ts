@@ -4,7 +4,7 @@
  */
 
 import { impliedAsks, type PriceLevel } from "../../../actors/market/book/implied-asks.js";
-import { contracts, ticks } from "../../../actors/units.js";
+import { contracts } from "../../../actors/units.js";
 import { ticksOf } from "../data/prices.js";
 
 /** A bid, in the order of the book: best price first, then queue order. */
@@ -72,7 +72,7 @@ export function bookOf(orders: Readonly<Record<string, readonly Bid[]>>): BookSt
 function best(book: BookState, outcomeId: string): PriceLevel[] {
   // Every price has three decimals, so the order of the text is that of the price.
   const levels = [...book.levels(outcomeId)].sort(([a], [b]) => (a < b ? 1 : -1)).slice(0, DEPTH + 1);
-  return levels.map(([price, qty]) => ({ price: ticks(ticksOf(price)), qty: contracts(qty) }));
+  return levels.map(([price, qty]) => ({ price: ticksOf(price), qty: contracts(qty) }));
 }
 
 /** Returns the own quantity and queue place at each price of an outcome, in ticks. */

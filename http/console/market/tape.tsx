@@ -2,7 +2,7 @@
 
 import type { ReadonlySignal } from "@preact/signals";
 import { showQuantity } from "../data/money.js";
-import { showTicks, ticksOf } from "../data/prices.js";
+import { showPrice } from "../data/prices.js";
 import { showSeconds } from "../data/time.js";
 import type { Trade } from "./feeds/feed.js";
 
@@ -39,7 +39,7 @@ export function Tape({ trades, names, outcomes }: TapeProps) {
               <tr key={tradeId}>
                 <td class="number quiet">{showSeconds(ts)}</td>
                 <td class={`tape-outcome outcome-${outcomes.indexOf(outcomeId)}`}>{names.get(outcomeId)}</td>
-                <td class="number tape-price">{showTicks(ticksOf(price))}</td>
+                <td class="number tape-price">{showPrice(price)}</td>
                 <td class="number tape-qty">{showQuantity(qty)}</td>
               </tr>
             ))}

@@ -4,8 +4,10 @@
  */
 
 import { signal, type ReadonlySignal, type Signal } from "@preact/signals";
+import { CONTRACT_TICKS } from "../../../actors/units.js";
 import type { MarketPrices } from "../../surface-a/schemas/catalog.js";
 import { readJson, send } from "../data/api.js";
+import { ticksOf } from "../data/prices.js";
 import type { Connection } from "../market/live.js";
 
 const EVERY_MS = 2_000;
@@ -128,12 +130,8 @@ export class PriceWatch {
 }
 
 /** Returns the price at which an outcome can be bought now, in ticks, as the bids on the others offer it. */
-export function buyTicks(
-  { bids }: Pick<MarketPrices, "bids">,
-  outcomeId: string,
-  ticksOf: (price: string) => number,
-): number | undefined {
-  let left = 1_000;
+export function buyTicks({ bids }: Pick<MarketPrices, "bids">, outcomeId: string): number | undefined {
+  let left = CONTRACT_TICKS;
   for (const [id, bid] of Object.entries(bids)) {
     if (id === outcomeId) continue;
     if (bid === null) return undefined;

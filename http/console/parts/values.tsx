@@ -2,7 +2,7 @@
 
 import { useEffect, useRef } from "preact/hooks";
 import { showMoney, showQuantity } from "../data/money.js";
-import { showPrice } from "../data/prices.js";
+import { showAverage, showPrice, type Costs } from "../data/prices.js";
 import { showFull, showMoment } from "../data/time.js";
 import { fade } from "./fade.js";
 
@@ -29,14 +29,14 @@ export function Price({ value }: { readonly value: string | undefined }) {
   );
 }
 
+/** The average price of contracts in the form that the visitor chose. */
+export function Average(costs: Costs) {
+  return <span class="number">{showAverage(costs)}</span>;
+}
+
 /** An amount in dollars, or in COIN. */
 export function Money({ value, coin = false }: { readonly value: string; readonly coin?: boolean }) {
-  return (
-    <span class="number">
-      {showMoney(value, coin ? "" : "$")}
-      {coin ? " COIN" : ""}
-    </span>
-  );
+  return <span class="number">{showMoney(value, coin ? "COIN" : "CASH")}</span>;
 }
 
 /** A number of contracts. */

@@ -1,18 +1,20 @@
 /** Balances of the account and its subaccounts, and the way to move money between them. */
 
 import { useState } from "preact/hooks";
+import type { Currency } from "../../../actors/market/types.js";
 import { Button } from "../parts/button.js";
 import { Table, type Column } from "../parts/table.js";
 import { Money } from "../parts/values.js";
 import { TransferDialog } from "../trading/transfer-dialog.js";
 import { hasCoin, type Wallet, type Wallets } from "./wallets.js";
 
+/** Money of one currency in a wallet; the trader's own wallet has no orders. */
 interface Row {
   readonly name: string;
+  readonly currency: Currency;
   readonly balance: string;
   readonly reserved?: string;
   readonly available: string;
-  readonly coin: string;
   readonly wallet?: Wallet;
 }
 
@@ -24,33 +26,30 @@ interface BalancesProps {
   readonly onMoved: () => void;
 }
 
-function rowsOf({ account, subaccounts }: Wallets): readonly Row[] {
-  const own: Row = {
-    name: "Your account",
-    balance: account.cash.CASH,
-    available: account.cash.CASH,
-    coin: account.cash.COIN,
-  };
-  const rows = subaccounts.map((wallet): Row => {
-    const { label: name, cash, coin } = wallet;
-    return {
-      name,
-      balance: cash.balance,
-      reserved: cash.reserved,
-      available: cash.available,
-      coin: coin.balance,
-      wallet,
-    };
+function rowsOf({ account, subaccounts }: Wallets, currencies: readonly Currency[]): readonly Row[] {
+  const own = currencies.map((currency): Row => {
+    const balance = account.cash[currency];
+    return { name: "Your account", currency, balance, available: balance };
   });
-  return [own, ...rows];
+  const held = subaccounts.flatMap((wallet) =>
+    currencies.map((currency): Row => {
+      const { balance, reserved, available } = currency === "CASH" ? wallet.cash : wallet.coin;
+      return { name: wallet.label, currency, balance, reserved, available, wallet };
+    }),
+  );
+  return [...own, ...held];
 }
 
 export function Balances({ wallets, chosen, onChoose, onMoved }: BalancesProps) {
   const [moving, setMoving] = useState<Wallet>();
+  const currencies: readonly Currency[] = hasCoin(wallets) ? ["CASH", "COIN"] : ["CASH"];
+  const amount = (value: string | undefined, currency: Currency) =>
+    value === undefined ? "" : <Money value={value} coin={currency === "COIN"} />;
   const columns: Column<Row>[] = [
     {
       title: "Wallet",
-      cell: ({ name, wallet }) => {
+      cell: ({ name, currency, wallet }) => {
+        if (currency === "COIN") return <span class="quiet">{name}, in COIN</span>;
         if (wallet === undefined) return name;
         return (
           <label class="portfolio-choice">
@@ -65,21 +64,18 @@ export function Balances({ wallets, chosen, onChoose, onMoved }: BalancesProps) 
         );
       },
     },
-    { title: "Balance", numeric: true, cell: ({ balance }) => <Money value={balance} /> },
+    { title: "Balance", numeric: true, cell: ({ balance, currency }) => amount(balance, currency) },
     {
       title: "Held by orders",
       numeric: true,
       wide: true,
-      cell: ({ reserved }) => (reserved === undefined ? "" : <Money value={reserved} />),
+      cell: ({ reserved, currency }) => amount(reserved, currency),
     },
-    { title: "Available", numeric: true, cell: ({ available }) => <Money value={available} /> },
-    ...(hasCoin(wallets)
-      ? [{ title: "COIN", numeric: true, cell: ({ coin }: Row) => <Money coin value={coin} /> }]
-      : []),
+    { title: "Available", numeric: true, cell: ({ available, currency }) => amount(available, currency) },
     {
       title: "",
-      cell: ({ wallet }) =>
-        wallet === undefined ? (
+      cell: ({ wallet, currency }) =>
+        wallet === undefined || currency === "COIN" ? (
           ""
         ) : (
           <Button kind="quiet" label={`Move money: ${wallet.label}`} onClick={() => setMoving(wallet)}>
@@ -93,9 +89,14 @@ export function Balances({ wallets, chosen, onChoose, onMoved }: BalancesProps) 
       <Table
         label="Balances"
         columns={columns}
-        rows={rowsOf(wallets)}
-        keyOf={({ name, wallet }) => wallet?.keyId ?? name}
+        rows={rowsOf(wallets, currencies)}
+        keyOf={({ name, wallet, currency }) => `${wallet?.keyId ?? name} ${currency}`}
       />
+      {currencies.length > 1 && (
+        <p class="quiet">
+          COIN has books of its own, in which a contract pays 0.01 COIN. It is never exchanged for dollars.
+        </p>
+      )}
       {moving !== undefined && (
         <TransferDialog subaccount={moving} open onClose={() => setMoving(undefined)} onMoved={onMoved} />
       )}

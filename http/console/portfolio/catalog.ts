@@ -22,7 +22,7 @@ const markets = new Map<string, MarketNames>();
 const events = new Map<string, string>();
 
 /** Runs a job for each item, a few at a time, and stops at the first that throws. */
-async function eachOf<T>(items: readonly T[], job: (item: T) => Promise<void>): Promise<void> {
+export async function eachOf<T>(items: readonly T[], job: (item: T) => Promise<void>): Promise<void> {
   const rest = [...items];
   const work = async (): Promise<void> => {
     for (let item = rest.shift(); item !== undefined; item = rest.shift()) await job(item);

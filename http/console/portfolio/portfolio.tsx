@@ -6,12 +6,14 @@ import { showFull } from "../data/time.js";
 import { Faucet } from "../demo/faucet.js";
 import { Empty, Loaded, Skeleton } from "../parts/loaded.js";
 import { Note } from "../parts/notice.js";
+import { PriceSwitch } from "../parts/price-switch.js";
 import { Tabs } from "../parts/tabs.js";
 import { WEB } from "../trading/web-key.js";
 import { Balances } from "./balances.js";
+import { Orders } from "./orders.js";
 import { Positions } from "./positions.js";
 import { SelfExclusion } from "./self-exclusion.js";
-import { Fills, Orders, Transactions } from "./tables.js";
+import { Fills, Transactions } from "./tables.js";
 import { readWallets, type AccountAnswer, type Wallet } from "./wallets.js";
 import "./portfolio.css";
 
@@ -29,7 +31,10 @@ export default function PortfolioPage() {
   const [named, setNamed] = useQuery("subaccount");
   return (
     <>
-      <h1>Portfolio</h1>
+      <div class="portfolio-head">
+        <h1>Portfolio</h1>
+        <PriceSwitch />
+      </div>
       <Loaded of={wallets} waiting={<Skeleton rows={8} isPage />}>
         {(all) => {
           const { account, subaccounts } = all;

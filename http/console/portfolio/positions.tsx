@@ -2,17 +2,19 @@
 
 import type { z } from "zod";
 import { cost, contracts, formatMoney, subtract, type Millicents } from "../../../actors/units.js";
-import type { Prices } from "../../surface-a/schemas/catalog.js";
+import type { Book, Prices } from "../../surface-a/schemas/catalog.js";
 import type { Position } from "../../surface-a/schemas/orders.js";
 import { Link } from "../app/router.js";
 import { call } from "../data/api.js";
 import { moneyOf } from "../data/money.js";
+import { ticksOf } from "../data/prices.js";
+import { asRefusal } from "../data/refusal.js";
 import { useResource } from "../data/resource.js";
 import { Empty, Loaded } from "../parts/loaded.js";
+import { Notice } from "../parts/notice.js";
 import { Table } from "../parts/table.js";
-import { Money, Price, Quantity } from "../parts/values.js";
-import { averagePrice, ticksOf } from "../ticket/sums.js";
-import { outcomeName } from "./catalog.js";
+import { Average, Money, Price, Quantity } from "../parts/values.js";
+import { eachOf, outcomeName } from "./catalog.js";
 import { useNames } from "./list-view.js";
 import { MarketLink } from "./market-link.js";
 
@@ -23,24 +25,46 @@ const REFRESH_MS = 10_000;
 /** Markets of one request for prices. */
 const MARKETS_AT_ONCE = 100;
 
-/** Returns the best bids of the outcomes of the markets. The service has those of the CASH books. */
+/** Names an outcome in the books of one currency. */
+const keyOf = ({ outcomeId, currency }: Pick<PositionAnswer, "outcomeId" | "currency">): string =>
+  currency === undefined ? outcomeId : `${outcomeId} ${currency}`;
+
+/** Returns the best bids on the outcomes of the positions, by `keyOf`. */
 async function readBids(
-  marketIds: readonly string[],
+  positions: readonly PositionAnswer[],
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, string>> {
   const bids = new Map<string, string>();
-  for (let first = 0; first < marketIds.length; first += MARKETS_AT_ONCE) {
-    const query = { markets: marketIds.slice(first, first + MARKETS_AT_ONCE).join() };
-    const { items } = await call<z.infer<typeof Prices>>("GET", "/v3/public/catalog/prices", {
-      query,
-      signal,
-    });
+  const marketsOf = (held: readonly PositionAnswer[]): readonly string[] => [
+    ...new Set(held.map(({ marketId }) => marketId)),
+  ];
+  const cash = marketsOf(positions.filter(({ currency }) => currency === undefined));
+  for (let first = 0; first < cash.length; first += MARKETS_AT_ONCE) {
+    const query = { markets: cash.slice(first, first + MARKETS_AT_ONCE).join() };
+    const path = "/v3/public/catalog/prices";
+    const { items } = await call<z.infer<typeof Prices>>("GET", path, { query, signal });
     for (const market of items) {
       for (const [outcomeId, best] of Object.entries(market.bids)) {
-        if (best !== null) bids.set(outcomeId, best.price);
+        if (best !== null) bids.set(keyOf({ outcomeId }), best.price);
       }
     }
   }
+  // The prices of many markets are those of the books in dollars; a book in COIN is read by itself.
+  const coin = marketsOf(positions.filter(({ currency }) => currency === "COIN"));
+  await eachOf(coin, async (marketId) => {
+    const query = { currency: "COIN", depth: 1 };
+    const path = `/v3/public/catalog/markets/${marketId}/book`;
+    const { orders } = await call<Pick<z.infer<typeof Book>, "orders">>("GET", path, { query, signal }).catch(
+      (error: unknown) => {
+        // The market of a hidden event shows no book.
+        if (asRefusal(error).status !== 404) throw error;
+        return { orders: {} };
+      },
+    );
+    for (const [outcomeId, [best]] of Object.entries(orders)) {
+      if (best !== undefined) bids.set(keyOf({ outcomeId, currency: "COIN" }), best.price);
+    }
+  });
   return bids;
 }
 
@@ -50,7 +74,7 @@ interface Row extends PositionAnswer {
 }
 
 function rowOf(position: PositionAnswer, bids: ReadonlyMap<string, string> | undefined): Row {
-  const bid = position.currency === undefined ? bids?.get(position.outcomeId) : undefined;
+  const bid = bids?.get(keyOf(position));
   return {
     ...position,
     bid,
@@ -65,10 +89,11 @@ export function Positions({ subaccount }: { readonly subaccount: string }) {
     [subaccount],
     { everyMs: REFRESH_MS },
   );
-  const marketIds = [...new Set(positions.value?.map(({ marketId }) => marketId))].sort();
-  const bids = useResource((signal) => readBids(marketIds, signal), [marketIds.join()], {
+  const known = positions.value ?? [];
+  const bids = useResource((signal) => readBids(known, signal), [known.map(keyOf).sort().join()], {
     everyMs: REFRESH_MS,
   });
+  const noBid = bids.value === undefined ? "" : "no bid";
   const names = useNames(positions.value);
   return (
     <Loaded
@@ -87,7 +112,7 @@ export function Positions({ subaccount }: { readonly subaccount: string }) {
           <Table
             label="Positions"
             rows={held.map((position) => rowOf(position, bids.value))}
-            keyOf={(row) => `${row.outcomeId} ${row.currency ?? ""}`}
+            keyOf={keyOf}
             columns={[
               {
                 title: "Market",
@@ -103,7 +128,7 @@ export function Positions({ subaccount }: { readonly subaccount: string }) {
                 title: "Average price",
                 numeric: true,
                 wide: true,
-                cell: ({ qty, cost: spent }) => averagePrice({ qty: contracts(qty), cost: moneyOf(spent) }),
+                cell: ({ qty, cost: spent }) => <Average qty={qty} cost={moneyOf(spent)} />,
               },
               {
                 title: "Cost",
@@ -117,23 +142,24 @@ export function Positions({ subaccount }: { readonly subaccount: string }) {
                 numeric: true,
                 cell: ({ value, currency }) =>
                   value === undefined ? (
-                    currency === undefined ? (
-                      "no bid"
-                    ) : (
-                      ""
-                    )
+                    noBid
                   ) : (
-                    <Money value={formatMoney(value)} />
+                    <Money value={formatMoney(value)} coin={currency === "COIN"} />
                   ),
               },
               {
                 title: "Profit",
                 numeric: true,
-                cell: ({ value, cost: spent }) =>
-                  value === undefined ? "" : <Money value={formatMoney(subtract(value, moneyOf(spent)))} />,
+                cell: ({ value, cost: spent, currency }) =>
+                  value === undefined ? (
+                    ""
+                  ) : (
+                    <Money value={formatMoney(subtract(value, moneyOf(spent)))} coin={currency === "COIN"} />
+                  ),
               },
             ]}
           />
+          <Notice refusal={bids.refusal} />
           <p class="quiet">
             The value is that of all contracts at the best bid, before fees. A large position may sell for
             less.

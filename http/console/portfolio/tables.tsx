@@ -1,32 +1,22 @@
-/** Orders, fills and transactions of a subaccount as tables, each with its filters and its file. */
+/** Fills and transactions of a subaccount as tables, each with its filters and its file, and what they share with orders. */
 
-import { ORDER_STATUSES, TRANSACTION_KINDS, type TransactionKind } from "../../../actors/ledger/types.js";
-import { contracts } from "../../../actors/units.js";
+import { TRANSACTION_KINDS, type TransactionKind } from "../../../actors/ledger/types.js";
 import { useQuery } from "../app/router.js";
 import { moneyOf } from "../data/money.js";
-import { endInWords } from "../data/reasons.js";
 import { Button } from "../parts/button.js";
 import { Choice } from "../parts/field.js";
 import { Empty } from "../parts/loaded.js";
 import type { Column } from "../parts/table.js";
-import { Money, Price, Quantity, Time } from "../parts/values.js";
-import { averagePrice } from "../ticket/sums.js";
+import { Average, Money, Quantity, Time } from "../parts/values.js";
 import { outcomeName, type MarketNames } from "./catalog.js";
 import { ExportButton } from "./export.js";
 import { DayFields, useDays } from "./filters.js";
 import { ListView, useNames } from "./list-view.js";
 import { useList } from "./list.js";
 import { MarketLink } from "./market-link.js";
-import {
-  fillColumns,
-  orderColumns,
-  transactionColumns,
-  type FillAnswer,
-  type OrderAnswer,
-  type TransactionAnswer,
-} from "./records.js";
+import { fillColumns, transactionColumns, type FillAnswer, type TransactionAnswer } from "./records.js";
 
-interface TableProps {
+export interface TableProps {
   /** Key that names the subaccount. */
   readonly subaccount: string;
   /** Label of the subaccount, which names the files. */
@@ -34,7 +24,7 @@ interface TableProps {
 }
 
 /** Returns the columns with the time, the market and the outcome of a row; a narrow page shows them as one column. */
-function marketColumns<Row extends { readonly marketId: string; readonly outcomeId: string }>(
+export function marketColumns<Row extends { readonly marketId: string; readonly outcomeId: string }>(
   names: ReadonlyMap<string, MarketNames> | undefined,
   timeOf: (row: Row) => number,
   stateOf: (row: Row) => string = () => "",
@@ -56,14 +46,14 @@ function marketColumns<Row extends { readonly marketId: string; readonly outcome
 }
 
 /** Returns the filter for one market, which a link to this page may set. */
-function useMarketFilter() {
+export function useMarketFilter() {
   const [market, setMarket] = useQuery("market");
   const chosen = market === "" ? undefined : market;
   const clear = chosen === undefined ? undefined : () => setMarket("");
   return { market: chosen, clear };
 }
 
-function OneMarket({ clear }: { readonly clear: (() => void) | undefined }) {
+export function OneMarket({ clear }: { readonly clear: (() => void) | undefined }) {
   if (clear === undefined) return null;
   return (
     <p class="quiet">
@@ -72,82 +62,6 @@ function OneMarket({ clear }: { readonly clear: (() => void) | undefined }) {
         Show all markets
       </Button>
     </p>
-  );
-}
-
-const FILTERS = ["all", "open", "filled", "canceled", "rejected"] as const;
-type StatusFilter = (typeof FILTERS)[number];
-const FILTER_NAMES: Readonly<Record<StatusFilter, string>> = {
-  all: "All",
-  open: "Open",
-  filled: "Filled",
-  canceled: "Canceled",
-  rejected: "Rejected",
-};
-
-function statusesOf(filter: StatusFilter): string {
-  switch (filter) {
-    case "all":
-      return ORDER_STATUSES.join();
-    case "open":
-      return "PENDING,OPEN";
-    case "filled":
-    case "canceled":
-    case "rejected":
-      return filter.toUpperCase();
-    default:
-      return filter satisfies never;
-  }
-}
-
-export function Orders({ subaccount, label }: TableProps) {
-  const [typed, setTyped] = useQuery("status");
-  const filter = FILTERS.find((one) => one === typed) ?? "all";
-  const { market, clear } = useMarketFilter();
-  const query = { subaccount, status: statusesOf(filter), market, ...useDays() };
-  const list = useList<OrderAnswer>("/v3/orders", query);
-  const names = useNames(list.rows);
-  return (
-    <>
-      <div class="portfolio-filters">
-        <Choice
-          label="Status"
-          value={filter}
-          choices={FILTERS.map((one) => [one, FILTER_NAMES[one]] as const)}
-          onChange={(value) => setTyped(value === "all" ? "" : value)}
-        />
-        <DayFields />
-        <ExportButton name={`orders-${label}`} path="/v3/orders" query={query} columnsFor={orderColumns} />
-      </div>
-      <OneMarket clear={clear} />
-      <ListView
-        label="Orders"
-        list={list}
-        keyOf={({ orderId }) => orderId}
-        empty={
-          <Empty title="No orders">
-            <p>Orders of this subaccount that fit the filters are listed here, also after they have ended.</p>
-          </Empty>
-        }
-        columns={[
-          ...marketColumns<OrderAnswer>(names, ({ createdTs }) => createdTs, endInWords),
-          { title: "Price", numeric: true, cell: ({ price }) => <Price value={price} /> },
-          { title: "Contracts", numeric: true, cell: ({ qty }) => <Quantity value={qty} /> },
-          {
-            title: "Filled",
-            numeric: true,
-            wide: true,
-            cell: ({ qty, remaining }) => <Quantity value={qty - remaining} />,
-          },
-          {
-            title: "Type",
-            wide: true,
-            cell: ({ tif, currency }) => (currency === undefined ? tif : `${tif}, ${currency}`),
-          },
-          { title: "State", wide: true, cell: endInWords },
-        ]}
-      />
-    </>
   );
 }
 
@@ -184,7 +98,7 @@ export function Fills({ subaccount, label }: TableProps) {
             title: "Price",
             numeric: true,
             wide: true,
-            cell: ({ qty, cost }) => averagePrice({ qty: contracts(qty), cost: moneyOf(cost) }),
+            cell: ({ qty, cost }) => <Average qty={qty} cost={moneyOf(cost)} />,
           },
           {
             title: "Cost",

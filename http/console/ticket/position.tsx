@@ -2,10 +2,10 @@
 
 import { contracts, formatMoney } from "../../../actors/units.js";
 import { moneyOf } from "../data/money.js";
-import { Money, Quantity } from "../parts/values.js";
+import { Average, Money, Quantity } from "../parts/values.js";
 import type { MarketAnswer, PositionAnswer } from "./live.js";
 import type { Stage } from "./ticket.js";
-import { averagePrice, profits, type Held } from "./sums.js";
+import { profits, type Held } from "./sums.js";
 
 interface PositionProps {
   readonly market: MarketAnswer;
@@ -81,7 +81,7 @@ export function PositionPanel({ market, positions, stage }: PositionProps) {
                 <tr key={outcomeId}>
                   <td>{name}</td>
                   <td class="numeric">{holding === undefined ? "" : <Quantity value={holding.qty} />}</td>
-                  <td class="numeric number">{holding === undefined ? "" : averagePrice(holding)}</td>
+                  <td class="numeric">{holding !== undefined && <Average {...holding} />}</td>
                   <td class="numeric">{profit !== undefined && <Money value={formatMoney(profit)} />}</td>
                   {profitThen !== undefined && (
                     <td class="numeric">

@@ -11,7 +11,6 @@ import {
   fullValue,
   type Contracts,
   type Millicents,
-  parsePrice,
   subtract,
   type Ticks,
   ZERO,
@@ -19,6 +18,7 @@ import {
 import type { Fee } from "../../surface-a/schemas/catalog.js";
 import type { OrderPreview } from "../../surface-a/schemas/orders.js";
 import { moneyOf } from "../data/money.js";
+import { ticksOf } from "../data/prices.js";
 
 /** Effect of an order on the money of its wallet. */
 export interface Bill {
@@ -82,13 +82,6 @@ export interface PreviewedOrder {
   readonly reject?: string | undefined;
 }
 
-/** Returns a price of the wire in ticks. Throws when the text is not a price. */
-export function ticksOf(text: string): Ticks {
-  const price = parsePrice(text);
-  if (price === undefined) throw new Error(`${text} is not a price`);
-  return price;
-}
-
 /** Returns the preview of an order with this limit: what fills pays the prices of the fills, what rests the limit. */
 export function previewed(limit: Ticks, preview: z.infer<typeof OrderPreview>): PreviewedOrder {
   const fills = preview.fills.map(({ price, qty }) => ({ price: ticksOf(price), qty: contracts(qty) }));
@@ -115,12 +108,4 @@ export function profits(outcomeIds: readonly string[], held: readonly Held[]): r
       .reduce((sum, { qty }) => add(sum, fullValue(qty)), ZERO);
     return subtract(paid, spent);
   });
-}
-
-/** Returns the average price of a holding in dollars per contract, with four decimals, rounded half up. */
-export function averagePrice({ qty, cost: spent }: Omit<Held, "outcomeId">): string {
-  if (qty === 0) return "";
-  // A tenth of a tick is 1/10 of a millicent per contract.
-  const tenths = (BigInt(spent) * 20n + BigInt(qty)) / (BigInt(qty) * 2n);
-  return `${tenths / 10_000n}.${String(tenths % 10_000n).padStart(4, "0")}`;
 }

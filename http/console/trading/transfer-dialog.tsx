@@ -2,12 +2,14 @@
 
 import { useState } from "preact/hooks";
 import type { z } from "zod";
+import type { Currency } from "../../../actors/market/types.js";
 import { parseMoney } from "../../../actors/units.js";
-import type { SessionAnswer, Transfer } from "../../surface-a/schemas/account.js";
+import type { Balance, SessionAnswer, Transfer } from "../../surface-a/schemas/account.js";
 import { Link } from "../app/router.js";
 import { useAction } from "../data/action.js";
 import { call } from "../data/api.js";
 import { sendOnce } from "../data/attempts.js";
+import { showMoney } from "../data/money.js";
 import { Refusal } from "../data/refusal.js";
 import { useResource } from "../data/resource.js";
 import { Button } from "../parts/button.js";
@@ -39,18 +41,38 @@ export function TransferDialog({ subaccount, open, onClose, onMoved }: TransferD
   );
 }
 
+/** Money that can be moved, in each currency. */
+interface Movable {
+  readonly account: Readonly<Record<Currency, string>>;
+  readonly subaccount: Readonly<Record<Currency, string>>;
+}
+
+async function readMovable(keyId: string, signal: AbortSignal): Promise<Movable> {
+  const available = async (currency: Currency): Promise<string> => {
+    const path = `/v3/account/subaccounts/${keyId}/balance`;
+    return (await call<z.infer<typeof Balance>>("GET", path, { query: { currency }, signal })).available;
+  };
+  const [session, cash, coin] = await Promise.all([
+    call<z.infer<typeof SessionAnswer>>("GET", "/v3/session", { signal }),
+    available("CASH"),
+    available("COIN"),
+  ]);
+  return { account: session.cash, subaccount: { CASH: cash, COIN: coin } };
+}
+
+const NOTHING = "0.00000";
+
 function TransferForm({ subaccount, onClose, onMoved }: Omit<TransferDialogProps, "open">) {
-  const account = useResource(
-    (signal) => call<z.infer<typeof SessionAnswer>>("GET", "/v3/session", { signal }),
-    [],
-  );
+  const movable = useResource((signal) => readMovable(subaccount.keyId, signal), [subaccount.keyId]);
   const [direction, setDirection] = useState<Direction>("fund");
+  const [currency, setCurrency] = useState<Currency>("CASH");
   const [amount, setAmount] = useState("");
   const [file, setFile] = useState<File>();
   const [moved, setMoved] = useState<TransferAnswer>();
+  const unit = currency === "CASH" ? "dollars" : "COIN";
   const transfer = useAction(async () => {
     if (amount.trim() === "")
-      throw new Refusal(0, "AMOUNT_MISSING", "Enter the amount in dollars, such as 25.50.");
+      throw new Refusal(0, "AMOUNT_MISSING", `Enter the amount in ${unit}, such as 25.50.`);
     if (file === undefined)
       throw new Refusal(
         0,
@@ -58,13 +80,13 @@ function TransferForm({ subaccount, onClose, onMoved }: Omit<TransferDialogProps
         "Choose the file of the management key, which signs the transfer.",
       );
     const path = `/v3/account/subaccounts/${subaccount.keyId}/transfer`;
-    const transfer = { direction, amount: amount.trim() };
-    const wanted = `${path} ${direction} ${parseMoney(transfer.amount) ?? transfer.amount}`;
+    const transfer = { direction, amount: amount.trim(), currency };
+    const wanted = `${path} ${direction} ${parseMoney(transfer.amount) ?? transfer.amount} ${currency}`;
     // The service answers a repeat of a rejected transfer with its rejection, so that ends the attempt too.
     const answer = await sendOnce(wanted, (clientTransferId) =>
       callWithKeyFile<TransferAnswer>(file, "POST", path, { body: { ...transfer, clientTransferId } }),
     );
-    if (answer.status === "Rejected") throw tooMuch(direction, answer.actualBalance);
+    if (answer.status === "Rejected") throw tooMuch(answer);
     setMoved(answer);
     onMoved();
   });
@@ -73,8 +95,8 @@ function TransferForm({ subaccount, onClose, onMoved }: Omit<TransferDialogProps
     return (
       <>
         <Note kind="done">
-          <Money value={moved.amount} /> moved {moved.direction === "fund" ? "into" : "out of"}{" "}
-          {subaccount.label}.
+          <Money value={moved.amount} coin={moved.currency === "COIN"} /> moved{" "}
+          {moved.direction === "fund" ? "into" : "out of"} {subaccount.label}.
         </Note>
         <Button kind="main" onClick={onClose}>
           Close
@@ -98,14 +120,30 @@ function TransferForm({ subaccount, onClose, onMoved }: Omit<TransferDialogProps
         ]}
         onChange={setDirection}
         hint={
-          account.value === undefined ? undefined : (
+          movable.value === undefined ? undefined : (
             <>
-              Your account holds <Money value={account.value.cash.CASH} />.
+              {direction === "fund" ? "Your account" : subaccount.label} has{" "}
+              <Money
+                value={movable.value[direction === "fund" ? "account" : "subaccount"][currency]}
+                coin={currency === "COIN"}
+              />{" "}
+              available.
             </>
           )
         }
       />
-      <TextField label="Amount in dollars" value={amount} onInput={setAmount} inputMode="decimal" />
+      {hasCoin(movable.value) && (
+        <Choice
+          label="Currency"
+          value={currency}
+          choices={[
+            ["CASH", "Dollars"],
+            ["COIN", "COIN"],
+          ]}
+          onChange={setCurrency}
+        />
+      )}
+      <TextField label={`Amount in ${unit}`} value={amount} onInput={setAmount} inputMode="decimal" />
       <KeyFileField onChoose={setFile} />
       <p class="quiet">
         No file? <Link to="/keys">Make a management key</Link>.
@@ -121,9 +159,13 @@ function TransferForm({ subaccount, onClose, onMoved }: Omit<TransferDialogProps
   );
 }
 
-function tooMuch(direction: Direction, available: string | null): Refusal {
+function hasCoin(movable: Movable | undefined): boolean {
+  return movable !== undefined && [movable.account, movable.subaccount].some(({ COIN }) => COIN !== NOTHING);
+}
+
+function tooMuch({ direction, actualBalance, currency }: TransferAnswer): Refusal {
   const from = direction === "fund" ? "Your account" : "The subaccount";
-  const held = available === null ? "less than that" : `$${available}`;
+  const held = actualBalance === null ? "less than that" : showMoney(actualBalance, currency);
   const remedy =
     direction === "fund" ? "Send a smaller amount." : "Cancel open orders, or send a smaller amount.";
   return new Refusal(0, "INSUFFICIENT_BALANCE", `${from} has ${held} available. ${remedy}`);

@@ -2,7 +2,7 @@
 
 import { Link } from "../../app/router.js";
 import { showQuantity } from "../../data/money.js";
-import { ticksOf, showTicks } from "../../data/prices.js";
+import { showPrice } from "../../data/prices.js";
 import type { Column } from "../../parts/table.js";
 import { Money, Time } from "../../parts/values.js";
 import { Paged } from "../paged.js";
@@ -29,7 +29,7 @@ export function Orders(wallet: Wallet) {
         </Link>
       ),
     },
-    { title: "Price", numeric: true, cell: ({ price }) => showTicks(ticksOf(price)) },
+    { title: "Price", numeric: true, cell: ({ price }) => showPrice(price) },
     { title: "Contracts", numeric: true, cell: ({ qty }) => showQuantity(qty) },
     { title: "Left", numeric: true, cell: ({ remaining }) => showQuantity(remaining), wide: true },
     { title: "In force", cell: ({ tif }) => tif, wide: true },

@@ -40,7 +40,7 @@ function textOf(value: unknown): string {
 const kindWords = (kind: unknown): string => textOf(kind).toLowerCase().replaceAll("_", " ");
 
 function moneyWords({ amount, currency }: ApprovalAnswer["details"]): string {
-  return currency === "CASH" ? showMoney(textOf(amount)) : `${showMoney(textOf(amount), "")} COIN`;
+  return showMoney(textOf(amount), currency === "CASH" ? "CASH" : "COIN");
 }
 
 /** Returns the details of an action as pairs of a name and a text. Details that are not given are left out. */

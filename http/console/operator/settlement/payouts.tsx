@@ -69,8 +69,7 @@ export function sumWords(rows: readonly PayoutRow[], isDifference: boolean): str
   const sentences = (["CASH", "COIN"] as const).flatMap((currency) => {
     const { wallets, more, less } = sumsOf(rows, currency);
     if (wallets === 0) return [];
-    const show = (amount: string): string =>
-      currency === "CASH" ? showMoney(amount) : `${showMoney(amount, "")} COIN`;
+    const show = (amount: string): string => showMoney(amount, currency);
     const of = plural(wallets, "wallet");
     if (isDifference) return [`${of}: ${show(more)} more in all, and ${show(less)} less.`];
     if (more === "0.00000") return [`${show(less)} is taken back from ${of}.`];

@@ -54,6 +54,16 @@ describe("portfolio of the console", () => {
       "$0.55",
       "−$0.05",
     ]);
+    // Averages follow the switch, as prices do.
+    for (const [form, average] of [
+      ["Per cent", "60.00 %"],
+      ["Decimal odds", "1.67"],
+      ["American odds", "−150"],
+      ["Dollars per dollar paid out", "0.6000"],
+    ] as const) {
+      await opened.page.getByTitle(form).first().click();
+      await row.getByText(average, { exact: true }).waitFor();
+    }
     const main = await rowOf(opened.page, "main").locator("td").allInnerTexts();
     expect(main.slice(1, 4)).to.deep.equal(["$99.40", "$0.00", "$99.40"]);
     await expectSound(opened);

@@ -1,14 +1,8 @@
 import { expect } from "chai";
-import { showTicks } from "../../../../http/console/data/prices.js";
+import { PRICE_FORMS, showAverage, showPrice, showTicks } from "../../../../http/console/data/prices.js";
 import { readDraft, type Draft } from "../../../../http/console/ticket/draft.js";
 import { nearest, stepped, tableOf } from "../../../../http/console/ticket/steps.js";
-import {
-  averagePrice,
-  previewed,
-  profits,
-  scheduleOf,
-  worstBill,
-} from "../../../../http/console/ticket/sums.js";
+import { previewed, profits, scheduleOf, worstBill } from "../../../../http/console/ticket/sums.js";
 import { contracts, millicents, ticks } from "../../../../actors/units.js";
 import { csvOf } from "../../../../http/console/portfolio/csv.js";
 import { endInWords } from "../../../../http/console/data/reasons.js";
@@ -22,6 +16,28 @@ describe("prices in the form that a visitor chose", () => {
       expect([0, 1_000].map((value) => showTicks(value, form))).to.deep.equal(["–", "–"]);
     expect([625, 996].map((value) => showTicks(value, "decimal"))).to.deep.equal(["1.60", "1.004"]);
     expect([625, 375].map((value) => showTicks(value, "american"))).to.deep.equal(["−167", "+167"]);
+  });
+});
+
+describe("average prices", () => {
+  const averages = (qty: number, cost: number): string[] =>
+    PRICE_FORMS.map((form) => showAverage({ qty, cost: millicents(cost) }, form));
+
+  it("follow the form of prices, with a digit more in dollars and per cent", () => {
+    expect(averages(3, 1_000)).to.deep.equal(["0.3333", "33.33 %", "3.00", "+200"]);
+    expect(averages(8, 5_002)).to.deep.equal(["0.6253", "62.53 %", "1.60", "−167"]);
+    expect(averages(8, 0)).to.deep.equal(["0.0000", "0.00 %", "–", "–"]);
+    expect(averages(0, 0)).to.deep.equal(["", "", "", ""]);
+  });
+});
+
+describe("settlement prices", () => {
+  it("may be at nothing and at the whole payout", () => {
+    expect(["0.000", "0.700", "1.000"].map((price) => showPrice(price, "percent"))).to.deep.equal([
+      "0.0 %",
+      "70.0 %",
+      "100.0 %",
+    ]);
   });
 });
 
@@ -119,8 +135,6 @@ describe("sums of the ticket", () => {
       { outcomeId: "b", qty: contracts(30), cost: millicents(3_000) },
     ];
     expect(profits(["a", "b", "c"], held)).to.deep.equal([34_499, -35_501, -65_501]);
-    expect(averagePrice({ qty: contracts(3), cost: millicents(1_000) })).to.equal("0.3333");
-    expect(averagePrice({ qty: contracts(8), cost: millicents(5_002) })).to.equal("0.6253");
   });
 });
 
