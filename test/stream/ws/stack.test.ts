@@ -148,7 +148,9 @@ describe("the stream of a whole exchange", function () {
       await client.request("place", { orders: [order] });
       await until(() => client.frames.filter((frame) => frame["orders"] !== undefined).length === i);
     }
-    const kinds = client.frames.map((frame) => (frame["placed"] === undefined ? "fill" : "answer"));
+    const kinds = client.frames
+      .filter((frame) => frame["heartbeat"] === undefined)
+      .map((frame) => (frame["placed"] === undefined ? "fill" : "answer"));
     expect(kinds).to.deep.equal(Array.from({ length: 10 }, () => ["answer", "fill"]).flat());
   });
 });
