@@ -5,9 +5,8 @@
  * before anything is installed. Every npm script that runs code of this repository goes through it.
  */
 import { spawn, spawnSync } from "node:child_process";
-import { createHash, randomUUID } from "node:crypto";
+import { createHash } from "node:crypto";
 import fs from "node:fs";
-import os from "node:os";
 import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { listing, readCommandLine } from "./command-line.mjs";
@@ -20,33 +19,9 @@ const BUILD_STAMP = path.join(BUILD, "stamp");
 const SETUP_LOCK = path.join(ROOT, ".cache", "setup.lock");
 const FOLDERS = ["actors", "stream", "db", "http", "scripts"];
 const LOCK_WAIT_MS = 300_000;
-/** Tests that start processes and mostly wait for them. */
-const PROCESS_TESTS = [
-  "test/builds/**/*.test.ts",
-  "test/scripts/**/*.test.ts",
-  "test/http/console/**/*.test.ts",
-];
-/** Tests that use every core, and neither a server nor the time of day. */
-const SIMULATION_TESTS = ["test/simulation/**/*.test.ts"];
-const ALL_TESTS = ["test/**/*.test.ts"];
+const TEST_RUNNER = path.join(ROOT, "test", "support", "run", "lanes.mjs");
 /** Tests that need no server. */
 const UNIT_TESTS = ["test/actors/**/*.test.ts", "test/house/**/*.test.ts"];
-/** Tests of the order path, of authorization and of surface B. */
-const BRANDED_TESTS = [
-  "test/http/trading/first-trade.test.ts",
-  "test/http/auth/signed-requests.test.ts",
-  "test/http/matrix/matrix.test.ts",
-  "test/http/by-hand/by-hand.test.ts",
-  "test/http/surface-b/*.test.ts",
-];
-
-/** Tests whose failures do not come from the load of the machine: they depend on their seeds alone. */
-const SEEDED_FILES = /\.property\.test\.ts$|\/test\/simulation\//;
-/** Error of a property with a counterexample, which another run with other random inputs may not find. */
-const COUNTEREXAMPLE = /Property failed after/;
-/** Number of files with failed tests above which the failures have a common cause, and nothing is run again. */
-const MAX_REPEATED = 6;
-
 /** Commands of this file; each reads its arguments before anything is installed. */
 const OWN_COMMANDS = {
   test: {
@@ -54,7 +29,7 @@ const OWN_COMMANDS = {
     call: "npm test --",
     summary:
       "Runs the tests against a Redis and a Postgres of their own: all of them, or those in the named files. All of " +
-      "them take about 20 minutes on two cores.",
+      "them take about 15 minutes on two cores.",
     operands: { usage: "[FILE ...]", max: Infinity },
     options: {
       grep: {
@@ -300,88 +275,14 @@ function tool(...location) {
   return path.join(ROOT, "node_modules", ...location);
 }
 
-/**
- * Runs mocha. `later` holds its output back until the end, so that the lines of two runs do not mix. `inBackground` gives
- * the run the time that no other run uses. Returns the failed tests too, as `test/support/reporter.mjs` writes them.
- */
-function mocha(args, { env = {}, later = false, inBackground = false } = {}) {
-  const failedTests = path.join(BUILD, `failed-tests-${randomUUID()}.json`);
-  const takeFailedTests = () => {
-    const tests = fs.existsSync(failedTests) ? JSON.parse(fs.readFileSync(failedTests, "utf8")) : [];
-    fs.rmSync(failedTests, { force: true });
-    return tests;
-  };
-  return new Promise((resolve, reject) => {
-    const stdio = later ? ["ignore", "pipe", "pipe"] : "inherit";
-    const child = spawn(process.execPath, [tool("mocha", "bin", "mocha.js"), ...args], {
-      cwd: ROOT,
-      stdio,
-      env: { ...process.env, ...env, FAILED_TESTS_FILE: failedTests },
-    });
-    if (inBackground && child.pid !== undefined)
-      os.setPriority(child.pid, os.constants.priority.PRIORITY_LOW);
-    const output = [];
-    child.stdout?.on("data", (chunk) => output.push(chunk));
-    child.stderr?.on("data", (chunk) => output.push(chunk));
-    child.on("error", reject);
-    child.on("close", (code) =>
-      resolve({ failed: code !== 0, output: Buffer.concat(output), env, tests: takeFailedTests() }),
-    );
-  });
-}
-
-/**
- * Runs the files of failed tests again, now that no other run takes the cores: a test that measures time may fail beside
- * others. Returns true when all pass, and names the tests that have failed only once.
- */
-async function passAlone({ env, tests }) {
-  const files = [...new Set(tests.map(({ file }) => file))];
-  const isSeeded = ({ file, error }) => SEEDED_FILES.test(file) || COUNTEREXAMPLE.test(error);
-  if (files.length === 0 || files.length > MAX_REPEATED || tests.some(isSeeded)) return false;
-  say(
-    `running alone what failed beside other tests: ${files.map((file) => path.relative(ROOT, file)).join(" ")}`,
-  );
-  if ((await mocha(files, { env })).failed) return false;
-  for (const { title, error } of tests)
-    process.stdout.write(`failed once, beside other tests: ${title}\n${error}\n`);
-  return true;
-}
-
 /** Runs the tests in the named files, or all of them. Returns 0 when they pass. */
-async function test({ values: { grep, bail }, operands: files }) {
+async function test(line) {
   if (process.env.TEST_REDIS_URL === undefined) {
     const fetched = run("fetch-redis", process.execPath, [path.join(BUILD, "scripts", "fetch-redis.js")]);
     if (fetched !== 0) return fetched;
   }
-  const options = [...(grep === undefined ? [] : ["--grep", grep]), ...(bail ? ["--bail"] : [])];
-  if (files.length > 0) return (await mocha([...files, ...options])).failed ? 1 : 0;
-
-  // The second run mostly waits, and the third one takes the time that the others leave.
-  const brandedThenProcesses = async () => {
-    const env = { SIGNATURE_BRAND: "Acme", SERVICE_PREFIX: "abc" };
-    const branded = await mocha([...BRANDED_TESTS, ...options], { env, later: true });
-    return [branded, await mocha([...PROCESS_TESTS, ...options], { later: true })];
-  };
-  say(`running the tests that depend on brand and prefix, as Acme and abc, and ${PROCESS_TESTS.join(" ")}`);
-  const second = brandedThenProcesses();
-  say(`running the tests ${SIMULATION_TESTS.join(" ")} with low priority`);
-  const third = mocha([...SIMULATION_TESTS, ...options], { later: true, inBackground: true });
-  // Servers that are given cannot serve two runs at once.
-  if (process.env.TEST_REDIS_URL ?? process.env.TEST_DATABASE_URL) await second;
-  const others = [...PROCESS_TESTS, ...SIMULATION_TESTS].flatMap((pattern) => ["--ignore", pattern]);
-  say(`running the tests ${ALL_TESTS.join(" ")} but those; their output comes first`);
-  const results = [await mocha([...ALL_TESTS, ...others, ...options]), ...(await second), await third];
-  for (const { output } of results) process.stdout.write(output);
-
-  let passed = true;
-  for (const result of results.filter(({ failed }) => failed)) {
-    if (!bail && (await passAlone(result))) continue;
-    passed = false;
-    for (const { title, file, error } of result.tests)
-      process.stdout.write(`FAILED: ${title}\n${file}\n${error}\n`);
-  }
-  say(passed ? "all tests passed" : "tests FAILED; they are listed above");
-  return passed ? 0 : 1;
+  const { runTests } = await import(pathToFileURL(TEST_RUNNER).href);
+  return runTests(line);
 }
 
 /** Lets prettier skip files whose contents have passed before. */

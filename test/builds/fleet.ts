@@ -9,6 +9,7 @@ import { Connection } from "../../http/client/client.js";
 import { OperatorClient } from "../../http/client/rest/operator.js";
 import { freePort } from "../../scripts/embedded/ports.js";
 import { oldBuild } from "../support/old-build.js";
+import { programOf } from "../support/run/program.js";
 import { freshDatabase, freshRedis, type FreshDatabase, type FreshRedis } from "../support/servers.js";
 import { OPERATOR } from "../support/stack.js";
 
@@ -17,7 +18,6 @@ export type RoleName = "worker" | "gateway" | "projector" | "jobs";
 
 export const ROLES: readonly RoleName[] = ["projector", "worker", "jobs", "gateway"];
 
-const SCRIPTS = path.resolve(import.meta.dirname, "..", "..", "scripts");
 const KEPT_LINES = 40;
 
 /** Process of a role. */
@@ -93,8 +93,10 @@ export class Fleet {
   /** Starts a role; resolves when it is ready. A gateway then receives new connections. */
   async start(build: Build, role: RoleName, env: Readonly<Record<string, string>> = {}): Promise<Member> {
     const port = role === "gateway" ? await freePort() : 0;
-    const isOld = build === "old";
-    const entry = isOld ? path.join(oldBuild(), "scripts", `${role}.js`) : path.join(SCRIPTS, `${role}.ts`);
+    const { entry, execArgv } =
+      build === "old"
+        ? { entry: path.join(oldBuild(), "scripts", `${role}.js`), execArgv: [] }
+        : programOf(`scripts/${role}.ts`);
     const child = fork(entry, [], {
       env: {
         ...process.env,
@@ -111,7 +113,7 @@ export class Fleet {
         ...(port > 0 ? { PORT: String(port) } : {}),
         ...env,
       },
-      execArgv: isOld ? [] : ["--import", "tsx"],
+      execArgv: [...execArgv],
       stdio: ["ignore", "pipe", "pipe", "ipc"],
     });
     for (const output of [child.stdout, child.stderr])

@@ -1,16 +1,15 @@
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
-import { createRequire } from "node:module";
 import path from "node:path";
-import { pathToFileURL } from "node:url";
 import { expect } from "chai";
 import { parseCommandLine, UsageError } from "../../scripts/command-line.mjs";
 import { describeVariables } from "../../scripts/config.js";
+import { type Program, programOf } from "../support/run/program.js";
 import { inTemporaryDirectory } from "../support/temporary.js";
 
 const ROOT = path.join(import.meta.dirname, "..", "..");
-const SETUP = path.join(ROOT, "scripts", "setup.mjs");
-const TSX = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
+const SETUP = { entry: path.join(ROOT, "scripts", "setup.mjs"), execArgv: [] };
+const SIMULATOR = "test/simulation/main.ts";
 const ENTRIES = [
   "scripts/start.ts",
   "scripts/gateway.ts",
@@ -24,7 +23,7 @@ const ENTRIES = [
   "scripts/demo.ts",
   "scripts/fetch-redis.ts",
   // `scripts/simulate.ts` passes its arguments to this file.
-  "test/simulation/main.ts",
+  SIMULATOR,
 ];
 
 const COMMAND = {
@@ -50,8 +49,8 @@ function problemOf(args: readonly string[]): string {
 }
 
 /** Runs a script in an empty directory, which is its data directory too, and checks that it writes nothing there. */
-function run(directory: string, program: readonly string[], args: readonly string[]) {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [...program, ...args], {
+function run(directory: string, { entry, execArgv }: Program, args: readonly string[]) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [...execArgv, entry, ...args], {
     cwd: directory,
     encoding: "utf8",
     env: { PATH: process.env["PATH"], DATA_DIR: directory },
@@ -107,16 +106,16 @@ describe("every script", function () {
   for (const entry of ENTRIES) {
     it(`${entry} prints its help and does nothing else`, () =>
       inTemporaryDirectory((directory) => {
-        const helped = run(directory, ["--import", TSX, path.join(ROOT, entry)], ["--help"]);
+        const helped = run(directory, programOf(entry), ["--help"]);
         expect(helped).to.include({ status: 0, stderr: "" });
         expect(helped.stdout).to.match(/^Usage: (npm|node) .*\n\n/);
       }));
   }
 
-  for (const entry of ["scripts/start.ts", "scripts/worker.ts", "test/simulation/main.ts"]) {
+  for (const entry of ["scripts/start.ts", "scripts/worker.ts", SIMULATOR]) {
     it(`${entry} rejects an unknown option in one line and ends with 2`, () =>
       inTemporaryDirectory((directory) => {
-        const refused = run(directory, ["--import", TSX, path.join(ROOT, entry)], ["--nonsense"]);
+        const refused = run(directory, programOf(entry), ["--nonsense"]);
         expect(refused).to.include({ status: 2, stdout: "" });
         expect(refused.stderr).to.match(
           /^[a-z-]+: unknown option '--nonsense'; "[^"]+ --help" lists the options\n$/,
@@ -128,9 +127,8 @@ describe("every script", function () {
     const shown = ["setup.mjs", ...command].join(" ");
     it(`${shown} prints its help, and rejects an unknown option, before it installs or compiles`, () =>
       inTemporaryDirectory((directory) => {
-        const program = [SETUP, ...command];
-        expect(run(directory, program, ["--help"])).to.include({ status: 0, stderr: "" });
-        const refused = run(directory, program, ["--nonsense"]);
+        expect(run(directory, SETUP, [...command, "--help"])).to.include({ status: 0, stderr: "" });
+        const refused = run(directory, SETUP, [...command, "--nonsense"]);
         expect(refused).to.include({ status: 2, stdout: "" });
         expect(refused.stderr).to.match(/^[a-z]+: unknown option '--nonsense'; /);
       }));
@@ -138,7 +136,7 @@ describe("every script", function () {
 
   it("names an unknown command", () =>
     inTemporaryDirectory((directory) => {
-      const refused = run(directory, [SETUP], ["strat"]);
+      const refused = run(directory, SETUP, ["strat"]);
       expect(refused).to.include({ status: 2, stdout: "" });
       expect(refused.stderr).to.match(/^setup: unexpected argument 'strat'; /);
     }));

@@ -1,4 +1,3 @@
-import path from "node:path";
 import { spawnSync } from "node:child_process";
 import { expect } from "chai";
 import { type Database, connect, disconnect } from "../../db/database.js";
@@ -8,9 +7,9 @@ import { findTraderByEmail, createTrader } from "../../db/queries/accounts/trade
 import { listAudit } from "../../db/queries/operator/audit.js";
 import { Passwords } from "../../http/auth/passwords.js";
 import { ensureOperator } from "../../scripts/roles/first-operator.js";
+import { programOf } from "../support/run/program.js";
 import { type FreshDatabase, freshDatabase } from "../support/servers.js";
 
-const ENTRY = path.resolve(import.meta.dirname, "..", "..", "scripts", "operators", "operator.ts");
 const LOGIN = { email: "boss@example.com", password: "a configured password" };
 
 describe("operators of the owner of the machine", function () {
@@ -31,7 +30,8 @@ describe("operators of the owner of the machine", function () {
   describe("by npm run operator", () => {
     const run = (...args: readonly string[]) => {
       const env = { ...process.env, DATABASE_URL: database.url };
-      const { status, stdout, stderr } = spawnSync(process.execPath, ["--import", "tsx", ENTRY, ...args], {
+      const { entry, execArgv } = programOf("scripts/operators/operator.ts");
+      const { status, stdout, stderr } = spawnSync(process.execPath, [...execArgv, entry, ...args], {
         env,
         encoding: "utf8",
       });

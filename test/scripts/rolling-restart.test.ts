@@ -10,6 +10,7 @@ import { RestClient } from "../../http/client/rest/rest.js";
 import { OperatorClient } from "../../http/client/rest/operator.js";
 import { Connection, Signer } from "../../http/client/client.js";
 import { freePort } from "../../scripts/embedded/ports.js";
+import { programOf } from "../support/run/program.js";
 import { freshDatabase, freshRedis } from "../support/servers.js";
 import { BRAND, OPERATOR } from "../support/stack.js";
 import { newMarket, newTrader, upgradeHeaders, type TestKey, type TestTrader } from "../support/traders.js";
@@ -86,11 +87,12 @@ describe("an exchange with several processes of each role", function () {
   before(async () => {
     port = await freePort();
     url = `http://127.0.0.1:${port}`;
-    exchange = spawn(process.execPath, [path.join(ROOT, "scripts", "start.ts")], {
+    const { entry, execArgv } = programOf("scripts/start.ts");
+    exchange = spawn(process.execPath, [entry], {
       cwd: ROOT,
       env: {
         ...process.env,
-        NODE_OPTIONS: "--import tsx",
+        NODE_OPTIONS: execArgv.join(" "),
         LOG_LEVEL: "warn",
         DATA_DIR: dataDir,
         PORT: String(port),

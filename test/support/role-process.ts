@@ -1,9 +1,7 @@
 /** Runs a role in a process of its own, which a test can stop or kill. */
 
 import { type ChildProcess, fork } from "node:child_process";
-import path from "node:path";
-
-const SCRIPTS = path.resolve(import.meta.dirname, "..", "..", "scripts");
+import { programOf } from "./run/program.js";
 
 /** Role that runs as under a supervisor. */
 export class RoleProcess {
@@ -13,9 +11,10 @@ export class RoleProcess {
   readonly exited: Promise<number | string>;
 
   constructor(role: "gateway" | "worker" | "projector" | "jobs", env: Readonly<Record<string, string>>) {
-    this.child = fork(path.join(SCRIPTS, `${role}.ts`), [], {
+    const { entry, execArgv } = programOf(`scripts/${role}.ts`);
+    this.child = fork(entry, [], {
       env: { ...process.env, LOG_LEVEL: "warn", ...env },
-      execArgv: ["--import", "tsx"],
+      execArgv: [...execArgv],
       stdio: ["ignore", "ignore", "ignore", "ipc"],
     });
     this.exited = new Promise((resolve) => {

@@ -64,12 +64,12 @@ describe("client: in a browser", function () {
 
     before(async function () {
       const browser = await startBrowser(this);
-      closing.push(() => browser.close());
       const { code } = await bundle("test/http/client/in-browser.ts");
       stack = await startStack();
       closing.push(() => stack.stop());
       // The policy of a page of the API allows no request; the console has one that allows its own origin.
       page = await browser.newPage({ bypassCSP: true });
+      closing.push(() => page.close());
       await page.addInitScript({ content: `${code}\nglobalThis.bundled = bundled;` });
       await page.goto(`${stack.url}/openapi.json`);
     });

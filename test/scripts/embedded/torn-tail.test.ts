@@ -7,6 +7,7 @@ import { type AofScan, scanAof } from "../../../scripts/embedded/aof-scan.js";
 import { lastAofFile } from "../../../scripts/embedded/aof-repair.js";
 import { startRedis } from "../../../scripts/embedded/redis.js";
 import type { RunningServer } from "../../../scripts/embedded/server.js";
+import { programOf } from "../../support/run/program.js";
 import { cacheDir } from "../../support/servers.js";
 import { inTemporaryDirectory } from "../../support/temporary.js";
 
@@ -210,8 +211,8 @@ describe("the torn tail of an append-only file", function () {
       const set = "*3\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\nb\r\n";
       const file = path.join(directory, "appendonly.aof.1.incr.aof");
       const run = (...args: string[]) => {
-        const entry = path.join(ROOT, "scripts", "embedded", "repair-aof.ts");
-        const { status, stdout, stderr } = spawnSync(process.execPath, ["--import", "tsx", entry, ...args], {
+        const { entry, execArgv } = programOf("scripts/embedded/repair-aof.ts");
+        const { status, stdout, stderr } = spawnSync(process.execPath, [...execArgv, entry, ...args], {
           cwd: ROOT,
           encoding: "utf8",
         });

@@ -8,11 +8,10 @@ import { Connection, Signer } from "../../../http/client/client.js";
 import { StreamClient } from "../../../http/client/stream/stream.js";
 import type { OrdersDelta } from "../../../http/client/wire/stream.js";
 import { freePort } from "../../../scripts/embedded/ports.js";
+import { programOf } from "../../support/run/program.js";
 import { until } from "../../support/until.js";
 import { startStack, type Stack } from "../../support/stack.js";
 import { newMarket, newTrader } from "../../support/traders.js";
-
-const ENTRY = path.resolve(import.meta.dirname, "..", "..", "..", "scripts", "gateway.ts");
 
 describe("the role gateway", function () {
   this.timeout(60_000);
@@ -47,9 +46,10 @@ describe("the role gateway", function () {
       DATA_DIR: dataDir,
       JWT_WEB_SECRET: "the web secret of the tests, long enough",
     };
-    child = fork(ENTRY, [], {
+    const { entry, execArgv } = programOf("scripts/gateway.ts");
+    child = fork(entry, [], {
       env,
-      execArgv: ["--import", "tsx"],
+      execArgv: [...execArgv],
       stdio: ["ignore", "inherit", "inherit", "ipc"],
     });
     await once(child, "message");

@@ -2,9 +2,12 @@
 
 import { LeaseWatch } from "../../../scripts/bench/orders/lease-watch.js";
 import { LedgerTarget } from "../../../scripts/bench/orders/ledger-target.js";
-import { Load as OrderLoad } from "../../../scripts/bench/orders/load.js";
+import { Load as OrderLoad, type Target } from "../../../scripts/bench/orders/load.js";
+import { pause } from "../../stream/log/support.js";
 
 const TRADERS = 96;
+/** Pause of a caller before each request, in ms, so that the processes that start have the cores too. */
+const PAUSE_MS = 10;
 
 export interface LoadOptions {
   readonly redisUrl: string;
@@ -32,7 +35,13 @@ export class Load {
 
   private constructor({ redisUrl, markets, callers, batch }: LoadOptions, target: LedgerTarget) {
     this.#target = target;
-    this.#load = new OrderLoad(target, { markets, batch, wallets: TRADERS, outstanding: callers * batch });
+    const paced: Target = {
+      send: async (...request) => {
+        await pause(PAUSE_MS);
+        return target.send(...request);
+      },
+    };
+    this.#load = new OrderLoad(paced, { markets, batch, wallets: TRADERS, outstanding: callers * batch });
     this.#leases = new LeaseWatch(redisUrl);
   }
 

@@ -6,6 +6,7 @@ import path from "node:path";
 import { freePort } from "../../../scripts/embedded/ports.js";
 import { migrate } from "../../../db/migrate.js";
 import { RedisLog } from "../../../stream/redis/redis-log.js";
+import { programOf } from "../../support/run/program.js";
 import { freshDatabase, freshRedis } from "../../support/servers.js";
 import { inTemporaryDirectory } from "../../support/temporary.js";
 
@@ -16,7 +17,8 @@ const SECRET = "a-secret-that-nobody-may-read-in-a-log";
 async function run(script: string, env: Readonly<Record<string, string>>) {
   return inTemporaryDirectory(async (directory) => {
     const port = String(await freePort());
-    const child = spawn(process.execPath, ["--import", "tsx", path.join(ROOT, "scripts", `${script}.ts`)], {
+    const { entry, execArgv } = programOf(`scripts/${script}.ts`);
+    const child = spawn(process.execPath, [...execArgv, entry], {
       cwd: ROOT,
       env: { ...process.env, DATA_DIR: directory, PORT: port, DEMO: "off", ...env },
       stdio: ["ignore", "pipe", "pipe"],
@@ -88,7 +90,7 @@ describe("a server that cannot be used", function () {
 
   it("is reported by every role and by start in one line, with its address and without its password", async () => {
     for (const [scripts, env, line] of await cases()) {
-      // Two at a time, because each start compiles its sources.
+      // Two at a time, because each start takes a core.
       for (let from = 0; from < scripts.length; from += 2) {
         await Promise.all(
           scripts.slice(from, from + 2).map(async (script) => {

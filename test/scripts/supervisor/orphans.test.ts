@@ -6,6 +6,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { roleOutput } from "../../../scripts/roles/output.js";
+import { type Program, programOf } from "../../support/run/program.js";
 import { type FreshRedis, freshRedis } from "../../support/servers.js";
 import { inTemporaryDirectory } from "../../support/temporary.js";
 import { until } from "../../support/until.js";
@@ -40,7 +41,8 @@ async function remaining(mark: string, timeoutMs: number): Promise<number[]> {
   return pids;
 }
 
-function supervise(mark: string, ...args: string[]): ChildProcess {
+function supervise(mark: string, { entry, execArgv }: Program, redisUrl: string, mode = ""): ChildProcess {
+  const args = [entry, execArgv.join(" "), redisUrl, mode];
   return spawn(process.execPath, ["--import", "tsx", path.join(FIXTURES, "orphans.ts"), ...args], {
     cwd: ROOT,
     env: { ...process.env, MARK: mark, LOG_LEVEL: "trace" },
@@ -67,7 +69,7 @@ describe("the roles of a supervisor that is killed", function () {
   it(`end within seconds (${KILLS} kills of three workers)`, async () => {
     for (let kill = 0; kill < KILLS; kill++) {
       const mark = randomUUID();
-      const supervisor = supervise(mark, path.join(ROOT, "scripts", "worker.ts"), redis.url);
+      const supervisor = supervise(mark, programOf("scripts/worker.ts"), redis.url);
       await ready(supervisor);
       await sleep(Math.random() * 500);
       supervisor.kill("SIGKILL");
@@ -78,7 +80,7 @@ describe("the roles of a supervisor that is killed", function () {
   it("end when that happens during their start", async () => {
     for (const delayMs of [0, 300, 600]) {
       const mark = randomUUID();
-      const supervisor = supervise(mark, path.join(ROOT, "scripts", "worker.ts"), redis.url);
+      const supervisor = supervise(mark, programOf("scripts/worker.ts"), redis.url);
       // The supervisor itself is one of them.
       await until(() => processesWith(mark).length >= 4);
       await sleep(delayMs);
@@ -89,7 +91,8 @@ describe("the roles of a supervisor that is killed", function () {
 
   it("end even when their event loop is blocked", async () => {
     const mark = randomUUID();
-    const supervisor = supervise(mark, path.join(FIXTURES, "role.mjs"), redis.url, "spin");
+    const spinning = { entry: path.join(FIXTURES, "role.mjs"), execArgv: [] };
+    const supervisor = supervise(mark, spinning, redis.url, "spin");
     await ready(supervisor);
     supervisor.kill("SIGKILL");
     expect(await remaining(mark, 14_000)).to.deep.equal([]);

@@ -5,42 +5,23 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
-import { chromium, type Browser, type BrowserContextOptions, type Page } from "playwright-core";
-import { exclusively } from "../../../scripts/supervisor/setup-lock.mjs";
+import {
+  chromium,
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  type Page,
+} from "playwright-core";
 import { startStack, type Stack, type StackOptions } from "../stack.js";
+import { findChromium, installChromium } from "./chromium.js";
 
-const PROGRAMS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
-const INSTALL_LOCK = path.resolve(".cache/chromium.lock");
-/** Longest time in ms of an installation on a busy machine. */
-const INSTALL_MS = 240_000;
+/** Longest start of the browser on a busy machine, in ms, and of its installation. */
+const START_MS = 60_000;
+const INSTALL_MS = 480_000;
 const CONSOLE = path.resolve("http/console");
 const BUILT = path.resolve(".build/console/index.html");
 const BUNDLER = path.resolve("node_modules/vite/bin/vite.js");
 const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
-
-function findProgram(): string | undefined {
-  return PROGRAMS.find((program) => existsSync(program));
-}
-
-/**
- * Installs the Chromium of Debian or Ubuntu, for which the tests have to run as root. Of several runs of tests that find
- * none, one installs it and the others wait.
- */
-function installProgram(): void {
-  if (process.getuid?.() !== 0 || !existsSync("/usr/bin/apt-get")) return;
-  const apt = (...args: string[]): void => {
-    execFileSync("apt-get", ["-qq", ...args], {
-      stdio: "ignore",
-      env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" },
-    });
-  };
-  const onWait = (holder: number): void => console.error(`process ${holder} installs Chromium`);
-  exclusively(INSTALL_LOCK, { waitMs: INSTALL_MS, onWait }, () => {
-    if (findProgram() !== undefined) return;
-    apt("update");
-    apt("install", "--yes", "--no-install-recommends", "chromium");
-  });
-}
 
 function newest(folder: string): number {
   const files = readdirSync(folder, { recursive: true, encoding: "utf8" });
@@ -58,20 +39,27 @@ function buildConsole(): void {
   execFileSync(process.execPath, bundling);
 }
 
+let running: Promise<Browser> | undefined;
+
+/** Returns the browser of this run of tests, which ends with the process. One that has died is replaced. */
+async function sharedBrowser(executablePath: string): Promise<Browser> {
+  const browser = await running?.catch(() => undefined);
+  if (browser?.isConnected() === true) return browser;
+  running = chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+  return running;
+}
+
 /** Starts Chromium, or skips the tests where there is none and it cannot be installed. */
 export async function startBrowser(test: Mocha.Context): Promise<Browser> {
-  test.timeout(2 * INSTALL_MS);
-  if (findProgram() === undefined) {
-    try {
-      installProgram();
-    } catch (error) {
-      console.error(`Chromium cannot be installed: ${String(error)}`);
-    }
+  test.timeout(START_MS);
+  if (findChromium() === undefined) {
+    test.timeout(INSTALL_MS);
+    await installChromium();
   }
-  const executablePath = findProgram();
+  const executablePath = findChromium();
   if (executablePath === undefined) return test.skip();
   buildConsole();
-  return chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+  return sharedBrowser(executablePath);
 }
 
 /** A page, and what it did that no page of the console may do. */
@@ -81,16 +69,10 @@ export interface WatchedPage {
 }
 
 /**
- * Opens an address of the console at `origin` in a browser context of its own, as another visitor would. Errors in the
- * console of the browser, violations of the content security policy and requests to other origins become problems.
+ * Opens an address of the console at `origin` in the context of a visitor. Errors in the console of the browser, violations
+ * of the content security policy and requests to other origins become problems.
  */
-async function openPage(
-  browser: Browser,
-  origin: string,
-  address = "/",
-  options: BrowserContextOptions = {},
-): Promise<WatchedPage> {
-  const context = await browser.newContext({ baseURL: origin, ...options });
+async function openPage(context: BrowserContext, origin: string, address = "/"): Promise<WatchedPage> {
   const page = await context.newPage();
   const problems: string[] = [];
   page.on("console", (message) => {
@@ -138,10 +120,11 @@ export interface ServedConsole {
   visit(address?: string, options?: BrowserContextOptions): Promise<WatchedPage>;
 }
 
-/** Starts an exchange and Chromium before the tests of a suite, and stops both after them. */
+/** Starts an exchange and Chromium before the tests of a suite; stops the exchange and closes the pages after them. */
 export function serveConsole(options: StackOptions = {}): ServedConsole {
   let browser: Browser | undefined;
   let stack: Stack | undefined;
+  const contexts: BrowserContext[] = [];
   const started = <T>(part: T | undefined): T => {
     if (part === undefined) throw new Error("the exchange and the browser start before the tests");
     return part;
@@ -151,14 +134,18 @@ export function serveConsole(options: StackOptions = {}): ServedConsole {
     stack = await startStack(options);
   });
   after(async () => {
-    await browser?.close();
+    await Promise.allSettled(contexts.map((context) => context.close()));
     await stack?.stop();
   });
   return {
     get stack() {
       return started(stack);
     },
-    visit: (address, context) =>
-      openPage(started(browser), context?.baseURL ?? started(stack).url, address, context),
+    async visit(address, settings) {
+      const origin = settings?.baseURL ?? started(stack).url;
+      const context = await started(browser).newContext({ baseURL: origin, ...settings });
+      contexts.push(context);
+      return openPage(context, origin, address);
+    },
   };
 }

@@ -1,25 +1,75 @@
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
 import Mocha from "mocha";
+
+const { EVENT_RUN_END, EVENT_SUITE_BEGIN, EVENT_SUITE_END } = Mocha.Runner.constants;
+/** Length of a clock tick in `/proc`, in s. */
+const TICK_S = 0.01;
 
 /**
  * Mocha's spec reporter with a last line: `N passed, N failed`, and `, N skipped` when tests were skipped. The line is
- * printed at process exit, after the output of every teardown. The failed tests are also written to the file that
- * `FAILED_TESTS_FILE` names, for the caller of several runs: `{ title, file, error }[]` as JSON.
+ * printed at process exit, after the output of every teardown.
+ *
+ * `TEST_REPORT_FILE` names a file for the report of the run, which the caller of several runs reads:
+ * `{ seconds, cpuSeconds, failed: { title, file, error }[], files: { file, seconds, cpuSeconds }[] }` as JSON.
  */
 export default class ClosingLineReporter extends Mocha.reporters.Spec {
   constructor(runner, options) {
     super(runner, options);
-    runner.once(Mocha.Runner.constants.EVENT_RUN_END, () => {
+    const began = now();
+    const files = new Map();
+    let beganSuite = began;
+    runner.on(EVENT_SUITE_BEGIN, (suite) => {
+      if (suite.parent?.root) beganSuite = now();
+    });
+    runner.on(EVENT_SUITE_END, (suite) => {
+      if (!suite.parent?.root) return;
+      const file = relative(suite.file);
+      const { seconds, cpuSeconds } = since(beganSuite);
+      const sum = files.get(file) ?? { file, seconds: 0, cpuSeconds: 0 };
+      files.set(file, {
+        file,
+        seconds: sum.seconds + seconds,
+        cpuSeconds: sum.cpuSeconds + cpuSeconds,
+      });
+    });
+    runner.once(EVENT_RUN_END, () => {
       const { passes, failures, pending } = this.stats;
-      const file = process.env.FAILED_TESTS_FILE;
-      if (file !== undefined && failures > 0)
-        writeFileSync(file, JSON.stringify(this.failures.map(failedTest)));
+      const failed = this.failures.map((test) => ({
+        title: test.fullTitle(),
+        file: relative(test.file),
+        error: String(test.err?.stack ?? test.err),
+      }));
       const skipped = pending > 0 ? `, ${pending} skipped` : "";
-      process.once("exit", () => console.log(`${passes} passed, ${failures} failed${skipped}`));
+      process.once("exit", () => {
+        const report = { ...since(began), failed, files: [...files.values()] };
+        const { TEST_REPORT_FILE: file } = process.env;
+        if (file !== undefined) writeFileSync(file, JSON.stringify(report));
+        console.log(`${passes} passed, ${failures} failed${skipped}`);
+      });
     });
   }
 }
 
-function failedTest(test) {
-  return { title: test.fullTitle(), file: test.file ?? "", error: String(test.err?.stack ?? test.err) };
+function relative(file) {
+  return file === undefined ? "" : path.relative(process.cwd(), file);
+}
+
+/** Returns the time, and the processor time of this process and of its children that have ended, in s. */
+function now() {
+  const { user, system } = process.cpuUsage();
+  return { seconds: performance.now() / 1_000, cpuSeconds: (user + system) / 1e6 + cpuSecondsOfChildren() };
+}
+
+function since(began) {
+  const { seconds, cpuSeconds } = now();
+  return { seconds: seconds - began.seconds, cpuSeconds: cpuSeconds - began.cpuSeconds };
+}
+
+function cpuSecondsOfChildren() {
+  if (process.platform !== "linux") return 0;
+  const stat = readFileSync("/proc/self/stat", "latin1");
+  // The name of the program stands in brackets and may contain any character, so fields count from the last bracket.
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return TICK_S * (Number(fields[13]) + Number(fields[14]));
 }
