@@ -32,7 +32,7 @@ import { referenceDataRoutes } from "./admin/reference-data.js";
 import { settlementRoutes } from "./admin/settlement.js";
 import { strikeRequestRoutes } from "./admin/strike-requests.js";
 import { adminTraderRoutes } from "./admin/traders.js";
-import type { Passwords } from "./auth/passwords.js";
+import type { Passwords } from "./auth/passwords/passwords.js";
 import type { SecondFactors } from "./auth/second-factors.js";
 import type { SignIns } from "./auth/sign-ins.js";
 import type { Signatures } from "./auth/signatures.js";

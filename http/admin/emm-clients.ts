@@ -13,7 +13,7 @@ import {
 import { findKey } from "../../db/queries/accounts/keys.js";
 import { findSubaccounts } from "../../db/queries/accounts/subaccounts.js";
 import { recordAudit } from "../../db/queries/operator/audit.js";
-import type { Passwords } from "../auth/passwords.js";
+import type { Passwords } from "../auth/passwords/passwords.js";
 import { IDS } from "../docs/examples.js";
 import type { Changes } from "../reference/changes.js";
 import { operatorWith } from "../request/access.js";

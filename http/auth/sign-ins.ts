@@ -14,7 +14,7 @@ import { retryAfter } from "../edge/headers.js";
 import { siteOf, subscriberOf } from "../geo/addresses.js";
 import { Refused } from "../request/errors.js";
 import { retryAfterSeconds } from "../request/throttle.js";
-import type { PasswordTurn, Passwords } from "./passwords.js";
+import type { PasswordTurn, Passwords } from "./passwords/passwords.js";
 import { hasSecondFactor, type SecondFactors } from "./second-factors.js";
 
 interface SignInParts {

@@ -4,7 +4,7 @@ import type { Database } from "../../db/database.js";
 import type { TokenBuckets } from "../../stream/services/token-buckets.js";
 import type { Replicas } from "../../stream/ws/market/replicas.js";
 import type { Exchange } from "../../stream/log/ports.js";
-import type { Passwords } from "../auth/passwords.js";
+import type { Passwords } from "../auth/passwords/passwords.js";
 import type { Reference } from "../reference/reference.js";
 import type { Route } from "../request/route.js";
 import type { Freshness, ReadModel } from "../trading/freshness.js";

@@ -13,7 +13,7 @@ import {
 } from "../../db/queries/accounts/traders.js";
 import { MACHINE, recordAudit } from "../../db/queries/operator/audit.js";
 import type { OperatorRole } from "../../db/schema/operator-roles.js";
-import type { Passwords } from "../../http/auth/passwords.js";
+import type { Passwords } from "../../http/auth/passwords/passwords.js";
 import { endOfSessions } from "../../http/auth/web-tokens.js";
 import { StartError } from "../supervisor/start-error.js";
 

@@ -3,7 +3,7 @@ import { unreachable } from "../../actors/unreachable.js";
 import { connect, disconnect } from "../../db/database.js";
 import { migrate } from "../../db/migrate.js";
 import { OPERATOR_ROLES, type OperatorRole } from "../../db/schema/operator-roles.js";
-import { Passwords } from "../../http/auth/passwords.js";
+import { Passwords } from "../../http/auth/passwords/passwords.js";
 import { readCommandLine, UsageError } from "../command-line.mjs";
 import { ConfigError, loadConfig } from "../config.js";
 import { embeddedPostgresUrl } from "../embedded/postgres.js";

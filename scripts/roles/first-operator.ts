@@ -8,7 +8,7 @@ import type { Database } from "../../db/database.js";
 import { changeOperator, hasOwner } from "../../db/queries/accounts/operators.js";
 import { createTrader, findTraderByEmail, type Trader } from "../../db/queries/accounts/traders.js";
 import { MACHINE, recordAudit } from "../../db/queries/operator/audit.js";
-import type { Passwords } from "../../http/auth/passwords.js";
+import type { Passwords } from "../../http/auth/passwords/passwords.js";
 import type { Config } from "../config.js";
 import { generatedPassword } from "../operators/accounts.js";
 

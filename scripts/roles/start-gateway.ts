@@ -25,7 +25,7 @@ import { serviceStatus } from "../../http/ops/status.js";
 import { KeyUse } from "../../http/auth/key-use.js";
 import { tradingLocations } from "../../http/geo/locations.js";
 import { Metrics } from "../../http/ops/metrics.js";
-import { Passwords, type PasswordCost } from "../../http/auth/passwords.js";
+import { Passwords, type PasswordCost } from "../../http/auth/passwords/passwords.js";
 import { Reference, REFERENCE_KINDS, type ReferenceKind } from "../../http/reference/reference.js";
 import { Connections, type ConnectionSource, createHttpServer, listeningOn } from "../../http/server.js";
 import { Idempotency } from "../../http/auth/idempotency.js";

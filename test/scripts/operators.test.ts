@@ -5,7 +5,7 @@ import { migrate } from "../../db/migrate.js";
 import { enrollTotp, offerTotp } from "../../db/queries/accounts/sign-ins.js";
 import { findTraderByEmail, createTrader } from "../../db/queries/accounts/traders.js";
 import { listAudit } from "../../db/queries/operator/audit.js";
-import { Passwords } from "../../http/auth/passwords.js";
+import { Passwords } from "../../http/auth/passwords/passwords.js";
 import { ensureOperator } from "../../scripts/roles/first-operator.js";
 import { programOf } from "../support/run/program.js";
 import { type FreshDatabase, freshDatabase } from "../support/servers.js";

@@ -5,7 +5,7 @@ import { connect, disconnect, type Database } from "../../db/database.js";
 import { createTrader } from "../../db/queries/accounts/traders.js";
 import type { OperatorRole } from "../../db/schema/operator-roles.js";
 import type { Credentials } from "../../http/client/rest/session.js";
-import { Passwords } from "../../http/auth/passwords.js";
+import { Passwords } from "../../http/auth/passwords/passwords.js";
 import type { Stack } from "./stack.js";
 
 export interface TestOperator extends Credentials {

@@ -18,7 +18,7 @@ import {
 import { recordAudit } from "../../../db/queries/operator/audit.js";
 import type { TraderState } from "../../../db/schema/accounts.js";
 import type { OperatorRole } from "../../../db/schema/operator-roles.js";
-import type { Passwords } from "../../auth/passwords.js";
+import type { Passwords } from "../../auth/passwords/passwords.js";
 import { endOfSessions } from "../../auth/web-tokens.js";
 import type { Changes } from "../../reference/changes.js";
 import { operatorWith } from "../../request/access.js";

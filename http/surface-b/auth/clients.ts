@@ -8,7 +8,7 @@ import { stateOf } from "../../../db/queries/accounts/restrictions.js";
 import type { Spent, TokenBucket, TokenBuckets } from "../../../stream/services/token-buckets.js";
 import { RATE_LIMIT, retryAfter } from "../../edge/headers.js";
 import { subscriberOf } from "../../geo/addresses.js";
-import type { Passwords } from "../../auth/passwords.js";
+import type { Passwords } from "../../auth/passwords/passwords.js";
 import { notesOf, REPEATED, type Incoming } from "../../edge/incoming.js";
 import type { ClientRules } from "../../request/access.js";
 import { refuseInactive, refuseUnverified } from "../../request/account-state.js";

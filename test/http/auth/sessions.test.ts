@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import jwt from "jsonwebtoken";
-import { Passwords } from "../../../http/auth/passwords.js";
+import { Passwords } from "../../../http/auth/passwords/passwords.js";
 import { endOfSessions, hasEnded, WebTokens } from "../../../http/auth/web-tokens.js";
 
 const SECRET = "a secret of the tests, long enough for HS256";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import type { EmmClient } from "../../../db/queries/accounts/emm-clients.js";
-import type { Passwords } from "../../../http/auth/passwords.js";
+import type { Passwords } from "../../../http/auth/passwords/passwords.js";
 import { Clients, MAX_VERIFIED } from "../../../http/surface-b/auth/clients.js";
 import type { ServiceTokens } from "../../../http/surface-b/auth/tokens.js";
 

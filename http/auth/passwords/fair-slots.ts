@@ -1,7 +1,7 @@
 /** Few tasks at a time, in fair turns: the sender that has waited longest since its last turn is next. */
 
-import { retryAfter } from "../edge/headers.js";
-import { Refused } from "../request/errors.js";
+import { retryAfter } from "../../edge/headers.js";
+import { Refused } from "../../request/errors.js";
 
 /** Turn of a task. */
 export interface Turn {

@@ -1,7 +1,8 @@
 /** Password hashes: scrypt, with its parameters stored beside the hash, and few computed at once. */
 
-import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
+import { randomBytes, timingSafeEqual } from "node:crypto";
 import { FairSlots, type Turn } from "./fair-slots.js";
+import { ScryptThreads } from "./scrypt.js";
 
 /** Work factor of scrypt: `N = 2 ** log2N`, and the parallelism `p`; `r` is 8. */
 export interface PasswordCost {
@@ -15,16 +16,6 @@ const PASSWORD_COST: PasswordCost = { log2N: 15, p: 3 };
 const BLOCK = 8;
 const HASH_BYTES = 32;
 const STORED = /^scrypt\$(\d{1,2})\$(\d{1,2})\$([A-Za-z0-9+/=]+)\$([A-Za-z0-9+/=]+)$/;
-
-function derive(password: string, salt: Uint8Array, cost: PasswordCost): Promise<Buffer> {
-  const options = { N: 2 ** cost.log2N, r: BLOCK, p: cost.p, maxmem: 256 * BLOCK * 2 ** cost.log2N };
-  return new Promise((resolve, reject) => {
-    scrypt(password.normalize("NFC"), salt, HASH_BYTES, options, (error, hash) => {
-      if (error === null) resolve(hash);
-      else reject(error);
-    });
-  });
-}
 
 /** Turn of a password that is hashed or checked. */
 export interface PasswordTurn extends Turn {
@@ -42,6 +33,7 @@ const OWN: PasswordTurn = { sender: "the service", operator: true };
 export class Passwords {
   private readonly operators = new FairSlots(1, 20);
   private readonly others = new FairSlots(2, 40);
+  private readonly threads = new ScryptThreads();
   private readonly dummy: Promise<string>;
 
   constructor(private readonly cost: PasswordCost = PASSWORD_COST) {
@@ -52,7 +44,7 @@ export class Passwords {
   /** Returns the text to store for a password. Refuses `UNAVAILABLE` when too many wait. */
   async hash(password: string, turn: PasswordTurn = OWN): Promise<string> {
     const salt = randomBytes(16);
-    const hash = await this.slotsFor(turn).run(turn, () => derive(password, salt, this.cost));
+    const hash = await this.slotsFor(turn).run(turn, () => this.derive(password, salt, this.cost));
     return `scrypt$${this.cost.log2N}$${this.cost.p}$${salt.toString("base64")}$${hash.toString("base64")}`;
   }
 
@@ -66,9 +58,14 @@ export class Passwords {
     const [, log2N = "", p = "", salt = "", hash = ""] = parts;
     const expected = Buffer.from(hash, "base64");
     const cost = { log2N: Number(log2N), p: Number(p) };
-    const check = () => derive(password, Buffer.from(salt, "base64"), cost);
+    const check = () => this.derive(password, Buffer.from(salt, "base64"), cost);
     const derived = await this.slotsFor(turn).run(turn, check);
     return timingSafeEqual(derived, expected) && stored !== undefined;
+  }
+
+  private derive(password: string, salt: Uint8Array, cost: PasswordCost): Promise<Buffer> {
+    const options = { N: 2 ** cost.log2N, r: BLOCK, p: cost.p, maxmem: 256 * BLOCK * 2 ** cost.log2N };
+    return this.threads.hash({ password: password.normalize("NFC"), salt, bytes: HASH_BYTES, options });
   }
 
   private slotsFor({ operator }: PasswordTurn): FairSlots {
