@@ -142,6 +142,24 @@ describe("token buckets", () => {
     expect(await admin.dbsize()).to.equal(0);
   });
 
+  it("refuse a cost that was lacking without the server, until tokens come back here or a second has passed", async () => {
+    const at = (cost: number) => spend({ bucket: still(3), cost });
+    await at(3);
+    expect((await at(2)).granted).to.equal(false);
+    await admin.flushdb();
+    const refused = await at(3);
+    expect([refused.granted, refused.buckets[0]?.remaining]).to.deep.equal([false, 0]);
+    expect(refused.buckets[0]?.retryAfterMs).to.be.within(3 * HOUR_MS - 5_000, 3 * HOUR_MS);
+    expect((await at(1)).granted, "a lower cost").to.equal(true);
+    expect((await at(2)).granted).to.equal(false);
+    await at(-1);
+    expect((await at(2)).granted, "with a token back").to.equal(true);
+    expect((await at(2)).granted).to.equal(false);
+    await admin.flushdb();
+    await new Promise((resolve) => setTimeout(resolve, 1_050));
+    expect((await at(2)).granted, "a second later").to.equal(true);
+  });
+
   it("are separate for each subject, and in one cluster slot for each", async () => {
     const bucket = still(1);
     expect((await buckets.spend("a", [{ bucket, cost: 1 }])).granted).to.equal(true);
