@@ -1,4 +1,6 @@
+import { type ChildProcess, fork } from "node:child_process";
 import { createHash } from "node:crypto";
+import path from "node:path";
 import { expect } from "chai";
 import pg from "pg";
 import { WebSocket } from "ws";
@@ -29,8 +31,35 @@ function signIn(url: string, body: Login, from = "198.51.100.1"): Promise<Answer
 
 /** Time of the flood, in s; `SIGN_IN_FLOOD_SECONDS=60` is the long form, with the passwords of production. */
 const FLOOD_SECONDS = Number(process.env["SIGN_IN_FLOOD_SECONDS"] ?? 0);
+const FAILURES_PER_SECOND = 500;
+/** Rate at which the guesses are sent: those whose answers are on their way at the end have not failed yet. */
+const GUESSES_PER_SECOND = 520;
 const OPERATOR = { email: FIRST_OPERATOR.email, password: FIRST_OPERATOR.password };
 const GUESS = { email: OPERATOR.email, password: "guess guess" };
+
+/** Guesses of a process of its own. */
+class Guesses {
+  readonly #child: ChildProcess;
+  /** Number of each answer. */
+  answers: Readonly<Record<string, number>> = {};
+
+  constructor(url: string, email: string) {
+    const entry = path.join(import.meta.dirname, "guesses.ts");
+    this.#child = fork(entry, [url, email, String(GUESSES_PER_SECOND)], {
+      execArgv: ["--import", "tsx"],
+      detached: true,
+    });
+    this.#child.on("message", (answers: Readonly<Record<string, number>>) => (this.answers = answers));
+  }
+
+  get count(): number {
+    return Object.values(this.answers).reduce((sum, one) => sum + one, 0);
+  }
+
+  stop(): void {
+    this.#child.kill();
+  }
+}
 
 /** Prints how long the operator waited at other addresses. */
 function report(failuresPerSecond: number, times: readonly number[]): void {
@@ -52,42 +81,34 @@ describe("the failures of sign-ins", function () {
   afterEach(() => stack.stop());
 
   it("at 500 a second from 50 addresses do not keep an operator out at another one", async () => {
-    const results: string[] = [];
-    const isWaiting = new Set<string>();
-    // An address sends ten guesses a second, and leaves one out while it waits for an answer on a slow machine.
-    const guess = async (from: string): Promise<void> => {
-      if (isWaiting.has(from)) return;
-      isWaiting.add(from);
-      results.push(resultOf(await signIn(stack.url, GUESS, from)));
-      isWaiting.delete(from);
-    };
-    const start = performance.now();
-    const flood = setInterval(() => {
-      for (let i = 1; i <= 50; i += 1) void guess(`192.0.2.${i}`);
-    }, 100);
+    const guesses = new Guesses(stack.url, GUESS.email);
+    const times: number[] = [];
     try {
-      const times: number[] = [];
+      await untilWithin(20_000, () => guesses.count >= FAILURES_PER_SECOND);
+      const [start, before] = [performance.now(), guesses.count];
       for (let address = 51; address < 51 + Math.max(3, FLOOD_SECONDS); address += 1) {
-        const enough = FLOOD_SECONDS > 0 ? (address - 50) * 400 : (address - 50) * 250;
-        await untilWithin(20_000, () => results.length >= enough);
+        await new Promise((resolve) => setTimeout(resolve, 1_000));
         const began = performance.now();
         expect(resultOf(await signIn(stack.url, OPERATOR, `192.0.2.${address}`))).to.equal("200");
         times.push(performance.now() - began);
       }
-      if (FLOOD_SECONDS > 0) report(results.length / ((performance.now() - start) / 1_000), times);
-      // A machine that is busy with other work delays some of them.
-      expect(Math.min(...times)).to.be.below(1_000);
+      const failuresPerSecond = ((guesses.count - before) * 1_000) / (performance.now() - start);
+      if (FLOOD_SECONDS > 0) {
+        report(failuresPerSecond, times);
+        expect(failuresPerSecond).to.be.at.least(FAILURES_PER_SECOND);
+      }
     } finally {
-      clearInterval(flood);
+      guesses.stop();
     }
-    await untilWithin(20_000, () => isWaiting.size === 0);
-    // A guess that finds no place in the queue of passwords is not counted as a failure.
-    const kinds = ["401 INVALID_CREDENTIALS", "429 RATE_LIMIT_EXCEEDED", "503 UNAVAILABLE"];
-    expect(results.filter((result) => !kinds.includes(result))).to.deep.equal([]);
-    const checked = results.filter((result) => result === "401 INVALID_CREDENTIALS");
-    expect(checked.length, "ten of each address, and a few more in time").to.be.within(
+    // A machine that is busy with the other tests delays some of them.
+    expect(FLOOD_SECONDS > 0 ? Math.max(...times) : Math.min(...times)).to.be.below(1_000);
+    // A guess that finds no place in the queue of passwords is not counted as a failure of the account.
+    expect(guesses.answers).to.have.any.keys("429 RATE_LIMIT_EXCEEDED");
+    const { "401 INVALID_CREDENTIALS": checked = 0, ...refused } = guesses.answers;
+    expect(["429 RATE_LIMIT_EXCEEDED", "503 UNAVAILABLE"]).to.include.members(Object.keys(refused));
+    expect(checked, "ten of each address, and a few more in time").to.be.within(
       FLOOD_SECONDS > 0 ? 1 : 100,
-      600,
+      600 + 2 * FLOOD_SECONDS,
     );
   });
 
