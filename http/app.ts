@@ -5,17 +5,26 @@ import helmet from "helmet";
 import { asyncApi } from "./docs/asyncapi.js";
 import { mountDocs } from "./docs/page.js";
 import { refuse } from "./edge/refusals.js";
-import { OPERATIONS_PATHS, servedHere, type OtherPorts } from "./edge/doors.js";
-import { edgeRate, exactBody, rawTarget, requestId, type EdgeLimits } from "./edge/middleware.js";
+import { isWithin, OPERATIONS_PATHS, servedHere, type OtherPorts } from "./edge/doors.js";
+import {
+  answeredAtOnce,
+  edgeRate,
+  exactBody,
+  inTurn,
+  rawTarget,
+  requestId,
+  type EdgeLimits,
+} from "./edge/middleware.js";
 import { localsOf } from "./edge/incoming.js";
 import { crossOrigin } from "./edge/origins.js";
 import { publicUrlOf } from "./edge/public-url.js";
 import { requestLog, type Logger } from "./edge/request-log.js";
+import { Slowdown } from "./edge/slowdown.js";
 import type { Readiness } from "./ops/health.js";
 import type { Metrics } from "./ops/metrics.js";
 import { createAdmission, type AdmissionParts } from "./request/admission.js";
 import { Refused } from "./request/errors.js";
-import { answerFailures } from "./request/failures.js";
+import { answerFailures, type Refuse } from "./request/failures.js";
 import type { Route } from "./request/route.js";
 import { serve } from "./request/serve.js";
 import { mountPages } from "./pages.js";
@@ -66,14 +75,16 @@ export function createApp(parts: AppParts): Express {
 
   app.use(requestId);
   app.use(requestLog(log, (route, status, ms) => metrics.observe(route, status, ms)));
-  app.use(edgeRate(edge));
+  const slowdown = new Slowdown(answeredAtOnce(edge));
+  app.use(edgeRate(edge, slowdown));
+  app.use(inTurn());
   app.use(
     helmet({ contentSecurityPolicy: { directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } } }),
   );
   app.use(crossOrigin(brand, ports, parts.adminOrigins));
   app.use(rawTarget);
   app.use(servedHere(ports));
-  app.use(exactBody(edge));
+  app.use(exactBody(edge, slowdown));
   app.use(parts.openStream);
 
   app.get(OPERATIONS_PATHS.health, (_req, res) => void res.json({ ok: true }));
@@ -89,16 +100,25 @@ export function createApp(parts: AppParts): Express {
     const { host, protocol } = new URL(publicUrlOf(req, emm.publicUrl));
     res.json(streamDocument({ host, secure: protocol === "https:" }));
   });
-  const admission = createAdmission(parts);
+  const admission = createAdmission(parts, slowdown);
   mountTokenRoutes(app, { ...emm, clients });
   mountPages(app, { folder: parts.consoleFolder, brand, demo: parts.demo, ports });
   mountDocs(app, { routes, brand, prefix: emm.prefix });
-  // Most requests have a path without parameters. A map finds its handler at once; Express would try all routes in turn.
+  const answerFailure = failuresOf(parts, slowdown);
+  // Most requests have a path without parameters. A map finds its handler at once; Express would try all routes in turn,
+  // and after a failure those that remain.
   const handlers = new Map<string, RequestHandler>();
   app.use(async (req, res, next) => {
     const handle = handlers.get(`${req.method} ${localsOf(res).target?.path ?? ""}`);
-    if (handle === undefined) next();
-    else await handle(req, res, next);
+    if (handle === undefined) {
+      next();
+      return;
+    }
+    try {
+      await handle(req, res, next);
+    } catch (error) {
+      answerFailure(error, req, res, next);
+    }
   });
   for (const route of routes) {
     const handle = serve(route, admission, parts.checkAnswers);
@@ -109,12 +129,19 @@ export function createApp(parts: AppParts): Express {
   app.use(() => {
     throw new Refused("ROUTE_NOT_FOUND");
   });
-  const answerTokenFailures = answerFailures(log, refuseTokenRequest);
-  app.use(tokenPathOf(emm.prefix), ((error, req, res, next) => {
-    if (req.method === "POST") answerTokenFailures(error, req, res, next);
-    else next(error);
-  }) satisfies ErrorRequestHandler);
-  app.use(`/${emm.prefix}`, answerFailures(log, refuseOnB));
-  app.use(answerFailures(log, refuse));
+  app.use(answerFailure);
   return app;
+}
+
+/** Returns the handler that answers failures in the shape of the surface of their path. */
+function failuresOf({ emm, log }: AppParts, slowdown: Slowdown): ErrorRequestHandler {
+  const inShape = (refuseRequest: Refuse): ErrorRequestHandler =>
+    answerFailures(log, refuseRequest, slowdown);
+  const [ofTokens, ofB, ofOthers] = [inShape(refuseTokenRequest), inShape(refuseOnB), inShape(refuse)];
+  const tokenPath = tokenPathOf(emm.prefix);
+  return (error, req, res, next) => {
+    if (isWithin(tokenPath, req.path) && req.method === "POST") ofTokens(error, req, res, next);
+    else if (isWithin(`/${emm.prefix}`, req.path)) ofB(error, req, res, next);
+    else ofOthers(error, req, res, next);
+  };
 }

@@ -51,7 +51,7 @@ export function isForOperators(req: Request, ports: OtherPorts): boolean {
 }
 
 /** Returns whether `path` is `prefix`, or lies below it. */
-function isWithin(prefix: string, path: string): boolean {
+export function isWithin(prefix: string, path: string): boolean {
   return path === prefix || path.startsWith(`${prefix}/`);
 }
 

@@ -32,6 +32,8 @@ export interface LogNotes {
 interface Locals {
   requestId?: string;
   ip?: string;
+  /** Name under which the requests of the address are counted. */
+  sender?: string;
   target?: Target;
   body?: Buffer;
   notes?: LogNotes;

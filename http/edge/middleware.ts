@@ -8,8 +8,10 @@ import { subscriberOf } from "../geo/addresses.js";
 import { REQUEST_ID } from "./headers.js";
 import { localsOf } from "./incoming.js";
 import { readTarget } from "./target.js";
-import { MemoryBuckets } from "../request/throttle.js";
+import { MemoryBuckets, type BucketSize } from "../request/throttle.js";
 import { refuseAtEdge } from "./refusals.js";
+import type { Slowdown } from "./slowdown.js";
+import { Turns } from "./turns.js";
 
 /** Limits of the edge, per address and per request (contract section 5.20, Edge). */
 export interface EdgeLimits {
@@ -20,32 +22,51 @@ export interface EdgeLimits {
   readonly bodyBytes: number;
 }
 
+/** Share of the rates of the edge that the refusals and repeats of a sender may have before their answers wait. */
+const SHARE_AT_ONCE = 100;
+
 /** Header that closes the connection, because its next bytes are the rest of a body that nobody reads. */
 const CLOSE = { Connection: "close" };
 
-/** Gives the request a new id, which its log line has, and stores its address. An id that the client sent is ignored. */
+/** Gives the request a new id, which its log line has, and stores its address and its sender. An id that the client sent is ignored. */
 export const requestId: RequestHandler = (req, res, next) => {
   const id = randomUUID();
   const locals = localsOf(res);
   locals.requestId = id;
   locals.ip = req.ip ?? "";
+  locals.sender = subscriberOf(locals.ip);
   res.set(REQUEST_ID, id);
   next();
 };
 
-/** Refuses requests over the rates of their subscriber; the public routes have a further rate of their own. */
-export function edgeRate(limits: EdgeLimits): RequestHandler {
+/** Returns the rate of the refusals and repeats of a sender that are answered at once (contract section 5.20). */
+export function answeredAtOnce({ burst, ratePerSecond }: EdgeLimits): BucketSize {
+  return { capacity: burst / SHARE_AT_ONCE, refillPerSec: ratePerSecond / SHARE_AT_ONCE };
+}
+
+/** Refuses requests over the rates of their sender; the public routes have a further rate of their own. */
+export function edgeRate(limits: EdgeLimits, slowdown: Slowdown): RequestHandler {
   const all = new MemoryBuckets({ capacity: limits.burst, refillPerSec: limits.ratePerSecond });
   const publicOnly = new MemoryBuckets({
     capacity: limits.publicBurst,
     refillPerSec: limits.publicRatePerSecond,
   });
   return (req, res, next) => {
-    const ip = subscriberOf(localsOf(res).ip ?? "");
+    const { sender = "" } = localsOf(res);
     const isPublic = req.url.startsWith("/v3/public/");
-    const granted = all.charge(ip, 1).granted && (!isPublic || publicOnly.charge(ip, 1).granted);
+    const granted = all.charge(sender, 1).granted && (!isPublic || publicOnly.charge(sender, 1).granted);
     if (granted) next();
-    else refuseAtEdge(res);
+    else slowdown.answer(sender, () => refuseAtEdge(res));
+  };
+}
+
+/** Lets the requests begin in fair turns of their senders. Drops a request whose connection has ended meanwhile. */
+export function inTurn(): RequestHandler {
+  const turns = new Turns();
+  return (_req, res, next) => {
+    turns.take(localsOf(res).sender ?? "", () => {
+      if (!res.destroyed) next();
+    });
   };
 }
 
@@ -58,8 +79,10 @@ export const rawTarget: RequestHandler = (req, res, next) => {
 };
 
 /** Reads the exact bytes of the body, up to the cap of the edge and that of the service. */
-export function exactBody(limits: EdgeLimits): RequestHandler {
+export function exactBody(limits: EdgeLimits, slowdown: Slowdown): RequestHandler {
   return (req, res, next) => {
+    const atEdge = (): void => slowdown.answer(localsOf(res).sender ?? "", () => refuseAtEdge(res));
+    const tooLarge = (): void => next(new Refused("PAYLOAD_TOO_LARGE", undefined, {}, CLOSE));
     const declared = Number(req.headers["content-length"] ?? 0);
     const coding = req.headers["transfer-encoding"];
     if (coding !== undefined && coding.toLowerCase() !== "chunked") {
@@ -70,13 +93,15 @@ export function exactBody(limits: EdgeLimits): RequestHandler {
         CLOSE,
       );
     }
-    if (declared > limits.bodyBytes) refuseAtEdge(res);
-    else if (declared > MAX_BODY_BYTES) throw new Refused("PAYLOAD_TOO_LARGE", undefined, {}, CLOSE);
-    else collect(req, res, Math.min(limits.bodyBytes, MAX_BODY_BYTES), next);
+    if (declared > limits.bodyBytes) atEdge();
+    else if (declared > MAX_BODY_BYTES) tooLarge();
+    else if (limits.bodyBytes < MAX_BODY_BYTES) collect(req, res, limits.bodyBytes, atEdge, next);
+    else collect(req, res, MAX_BODY_BYTES, tooLarge, next);
   };
 }
 
-function collect(req: Request, res: Response, cap: number, next: NextFunction): void {
+/** Reads a body of at most `cap` bytes, and calls `refuse` at the first byte beyond. */
+function collect(req: Request, res: Response, cap: number, refuse: () => void, next: NextFunction): void {
   const chunks: Buffer[] = [];
   let bytes = 0;
   const onData = (chunk: Buffer): void => {
@@ -88,8 +113,7 @@ function collect(req: Request, res: Response, cap: number, next: NextFunction): 
     req.off("data", onData);
     req.off("end", onEnd);
     req.pause();
-    if (cap < MAX_BODY_BYTES) refuseAtEdge(res);
-    else next(new Refused("PAYLOAD_TOO_LARGE", undefined, {}, CLOSE));
+    refuse();
   };
   const onEnd = (): void => {
     localsOf(res).body = Buffer.concat(chunks);

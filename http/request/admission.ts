@@ -19,6 +19,8 @@ import type { Signatures } from "../auth/signatures.js";
 import { hasEnded, type WebToken, type WebTokens } from "../auth/web-tokens.js";
 import { rateLimit, retryAfter } from "../edge/headers.js";
 import { notesOf, REPEATED, type Incoming } from "../edge/incoming.js";
+import { subscriberOf } from "../geo/addresses.js";
+import type { Slowdown } from "../edge/slowdown.js";
 import { refuseLocation, type Locations } from "../geo/locations.js";
 import { refuseInMaintenance } from "../reference/maintenance.js";
 import type { Reference } from "../reference/reference.js";
@@ -49,8 +51,8 @@ export interface AdmissionParts {
 
 type KeyAccess = Extract<Access, { kind: "key" | "keyOrSession" }>;
 
-/** Makes the checks of all routes. */
-export function createAdmission(parts: AdmissionParts): Admission {
+/** Makes the checks of all routes. Repeats, which cost nothing, wait in `slowdown`. */
+export function createAdmission(parts: AdmissionParts, slowdown: Slowdown): Admission {
   // A payer asks for no more answers than it can have got by placing, so each answer can still be asked for.
   const recalls = new MemoryBuckets(KEY_BUCKETS.place);
   return {
@@ -82,7 +84,9 @@ export function createAdmission(parts: AdmissionParts): Admission {
             await requireAccount(parts, route, access, caller.accountId, request.receivedMs);
             return admitted(caller, charged);
           }
-          return admitKey(parts, recalls, route, access, request, res);
+          const signed = await admitKey(parts, recalls, route, access, request, res);
+          if (signed.attempt?.kind === "repeat") await slowdown.wait(subscriberOf(request.ip));
+          return signed;
         }
         case "client": {
           const caller = await parts.clients.admit(access, request, res);

@@ -6,8 +6,9 @@ import { InvalidCursor } from "../../db/page.js";
 import { Unavailable } from "../../stream/log/ports.js";
 import type { Logger } from "../edge/request-log.js";
 import { Refused } from "./errors.js";
-import { retryAfter } from "../edge/headers.js";
+import { RATE_LIMIT, retryAfter } from "../edge/headers.js";
 import { localsOf } from "../edge/incoming.js";
+import type { Slowdown } from "../edge/slowdown.js";
 
 const RETRY = retryAfter(1);
 
@@ -21,19 +22,21 @@ export function refusalOf(error: unknown): Refused | undefined {
   return undefined;
 }
 
-/** Answers refusals in the shape of a surface, and any other error with 500 and a line in the log. */
-export function answerFailures(
-  log: Logger,
-  refuse: (res: Response, refused: Refused) => void,
-): ErrorRequestHandler {
+/** Answers a request with a refusal in the shape of a surface. */
+export type Refuse = (res: Response, refused: Refused) => void;
+
+/**
+ * Answers refusals in the shape of a surface, and any other error with 500 and a line in the log. Refusals that cost their
+ * sender no token wait in `slowdown`.
+ */
+export function answerFailures(log: Logger, refuse: Refuse, slowdown: Slowdown): ErrorRequestHandler {
   return (error: unknown, _req, res, _next) => {
     const refused = refusalOf(error);
-    if (refused === undefined)
-      log.error({ err: error, requestId: localsOf(res).requestId }, "a request failed unexpectedly");
-    if (res.headersSent) {
-      res.destroy();
-      return;
-    }
-    refuse(res, refused ?? new Refused("INTERNAL"));
+    const { requestId, sender = "" } = localsOf(res);
+    if (refused === undefined) log.error({ err: error, requestId }, "a request failed unexpectedly");
+    if (res.headersSent) res.destroy();
+    else if (refused === undefined) refuse(res, new Refused("INTERNAL"));
+    else if (Number(res.get(RATE_LIMIT.cost) ?? 0) > 0) refuse(res, refused);
+    else slowdown.answer(sender, () => refuse(res, refused));
   };
 }

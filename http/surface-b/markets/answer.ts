@@ -101,12 +101,3 @@ export class Answer {
     return [OPEN, ...items, CLOSE];
   }
 }
-
-/** Returns whether an `Accept-Encoding` header accepts gzip. */
-export function takesGzip(accepted: unknown): boolean {
-  if (typeof accepted !== "string") return false;
-  return accepted.split(",").some((encoding) => {
-    const [name = "", ...parameters] = encoding.split(";").map((part) => part.trim().toLowerCase());
-    return name === "gzip" && !parameters.some((parameter) => /^q=0(?:\.0*)?$/.test(parameter));
-  });
-}

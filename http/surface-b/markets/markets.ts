@@ -7,6 +7,7 @@ import { findEvent, listEventsByOffset, marketIdsOfEvents } from "../../../db/qu
 import { findMarket } from "../../../db/queries/catalog/markets.js";
 import { EVENT_STATUSES, EVENT_TYPES } from "../../../db/schema/catalog.js";
 import { IDS, UNCHANGED } from "../../docs/examples.js";
+import { takesGzip } from "../../edge/compression.js";
 import { matchesEtag } from "../../edge/etag.js";
 import type { Incoming } from "../../edge/incoming.js";
 import type { Reference } from "../../reference/reference.js";
@@ -30,7 +31,7 @@ import {
   type MarketWithBook,
 } from "../schemas.js";
 import { eventOnB, marketOnB, priceOnB, projected } from "../wire.js";
-import { takesGzip, type Answer } from "./answer.js";
+import type { Answer } from "./answer.js";
 import { describeMarkets } from "./description.js";
 import type { EventMarkets } from "./event-markets.js";
 import type { OpenMarkets } from "./open-markets.js";
