@@ -91,8 +91,8 @@ function Transitions({ marketId, state }: TransitionsProps) {
               <li key={`${ts} ${kind}`}>
                 <span class="quiet">
                   <Time ms={ts} />
-                </span>{" "}
-                {transitionWords(kind)}
+                </span>
+                <span>{transitionWords(kind)}</span>
               </li>
             ))}
           </ol>

@@ -49,7 +49,12 @@ export function Balances({ wallets, chosen, onChoose, onMoved }: BalancesProps) 
     {
       title: "Wallet",
       cell: ({ name, currency, wallet }) => {
-        if (currency === "COIN") return <span class="quiet">{name}, in COIN</span>;
+        if (currency === "COIN")
+          return (
+            <span class="quiet">
+              <span class="hidden">{name}, </span>in COIN
+            </span>
+          );
         if (wallet === undefined) return name;
         return (
           <label class="portfolio-choice">

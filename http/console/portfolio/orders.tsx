@@ -116,7 +116,7 @@ function WhyNoCancel({ label }: { readonly label: string }) {
     );
   if (webKey.value !== undefined) return null;
   return (
-    <section aria-label="Cancel orders">
+    <section class="portfolio-key" aria-label="Cancel orders">
       <p>To cancel open orders here, this browser needs the key of {WEB}.</p>
       <WebKeyPanel />
     </section>

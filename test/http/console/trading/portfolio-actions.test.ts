@@ -13,7 +13,7 @@ const rowOf = (page: Page, table: string, text: string) =>
 /** Returns the texts of the cells of a row, without those that are empty. */
 async function cellsOf(page: Page, table: string, text: string): Promise<string[]> {
   const cells = await rowOf(page, table, text).locator("td").allInnerTexts();
-  return cells.filter((cell) => cell !== "");
+  return cells.map((cell) => cell.replaceAll(/\s+/g, " ")).filter((cell) => cell !== "");
 }
 
 describe("cancels on the portfolio of the console", function () {
