@@ -13,7 +13,7 @@ import { Refused } from "../request/errors.js";
 import { pageOf } from "../request/fields.js";
 import type { Call } from "../request/route.js";
 import { route } from "../request/route.js";
-import { AuditQuery, AuditRecord } from "./schemas/operator.js";
+import { AuditQuery, AuditRecord } from "./schemas/audit.js";
 
 /** Write of an operator. `before` and `after` hold the values that show the change. */
 interface AuditedAction {

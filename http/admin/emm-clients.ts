@@ -21,7 +21,7 @@ import { Refused } from "../request/errors.js";
 import { pageOf, PageQuery } from "../request/fields.js";
 import { route } from "../request/route.js";
 import { auditedAction } from "./audit.js";
-import { EmmClient, EmmClientBody, EmmClientSecret } from "./schemas/operator.js";
+import { EmmClient, EmmClientBody, EmmClientSecret } from "./schemas/makers.js";
 
 interface EmmClientParts {
   readonly db: Database;

@@ -39,7 +39,7 @@ import {
   EventPatchBody,
   EventStatusBody,
   NewEventBody,
-} from "./schemas/operator.js";
+} from "./schemas/events.js";
 
 interface AdminEventParts {
   readonly db: Database;

@@ -31,7 +31,7 @@ import {
   MarketStatusBody,
   NewMarketBody,
   type FeeBody,
-} from "./schemas/operator.js";
+} from "./schemas/markets.js";
 
 export interface AdminMarketParts {
   readonly db: Database;

@@ -12,7 +12,7 @@ import type { Exchange } from "../../stream/log/ports.js";
 import { operatorWith } from "../request/access.js";
 import { route } from "../request/route.js";
 import { READ_ONLY } from "../trading/ledger-client.js";
-import { MoneyReport } from "./schemas/operator.js";
+import { MoneyReport } from "./schemas/money.js";
 
 type Side = Readonly<Record<Currency, Money>>;
 

@@ -10,7 +10,7 @@ import { Refused } from "../request/errors.js";
 import { pageOf } from "../request/fields.js";
 import { route } from "../request/route.js";
 import { auditedAction } from "./audit.js";
-import { Player, PlayerBody, PlayersQuery } from "./schemas/operator.js";
+import { Player, PlayerBody, PlayersQuery } from "./schemas/reference.js";
 
 export function playerRoutes({ db }: { readonly db: Database }) {
   const create = route("POST /admin/v1/players", {

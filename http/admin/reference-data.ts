@@ -31,7 +31,7 @@ import {
   MarketTypes,
   Ticks,
   TicksBody,
-} from "./schemas/operator.js";
+} from "./schemas/reference.js";
 
 interface ReferenceDataParts {
   readonly db: Database;

@@ -32,7 +32,7 @@ import {
   RemediateBody,
   SettlementProgress,
   SettlementStarted,
-} from "./schemas/operator.js";
+} from "./schemas/settlement.js";
 import { previewPayouts } from "./settlement-preview.js";
 
 interface SettlementParts extends Pick<AdminMarketParts, "db" | "exchange" | "freshness" | "changes"> {

@@ -16,7 +16,7 @@ import { route } from "../request/route.js";
 import { restrike } from "../surface-b/strikes.js";
 import { auditedAction, type ActionRequest } from "./audit.js";
 import { createMarket, type AdminMarketParts } from "./markets.js";
-import { StrikeDecisionBody, StrikeRequest, StrikeRequestsQuery } from "./schemas/operator.js";
+import { StrikeDecisionBody, StrikeRequest, StrikeRequestsQuery } from "./schemas/makers.js";
 
 export function strikeRequestRoutes(parts: AdminMarketParts) {
   const { db } = parts;

@@ -43,7 +43,7 @@ import {
   TradersQuery,
   TransactedOrApproval,
   TransactionBody,
-} from "./schemas/operator.js";
+} from "./schemas/traders.js";
 
 interface AdminTraderParts {
   readonly db: Database;

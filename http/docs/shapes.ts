@@ -6,7 +6,14 @@ import * as emm from "../surface-b/schemas.js";
 import * as account from "../surface-a/schemas/account.js";
 import * as catalog from "../surface-a/schemas/catalog.js";
 import * as exchange from "../admin/schemas/exchange.js";
-import * as operator from "../admin/schemas/operator.js";
+import * as audit from "../admin/schemas/audit.js";
+import * as events from "../admin/schemas/events.js";
+import * as makers from "../admin/schemas/makers.js";
+import * as markets from "../admin/schemas/markets.js";
+import * as money from "../admin/schemas/money.js";
+import * as reference from "../admin/schemas/reference.js";
+import * as settlement from "../admin/schemas/settlement.js";
+import * as traders from "../admin/schemas/traders.js";
 import * as operators from "../admin/schemas/operators.js";
 import * as orders from "../surface-a/schemas/orders.js";
 import * as safety from "../surface-a/schemas/safety.js";
@@ -18,7 +25,21 @@ type Shape = z.core.$ZodType;
 const NAMED: readonly (readonly [string, Readonly<Record<string, unknown>>])[] = [
   ["", { ...account, ...catalog, ...orders, ...safety }],
   ["Emm", emm],
-  ["Operator", { ...operator, ...operators, ...exchange }],
+  [
+    "Operator",
+    {
+      ...audit,
+      ...events,
+      ...exchange,
+      ...makers,
+      ...markets,
+      ...money,
+      ...operators,
+      ...reference,
+      ...settlement,
+      ...traders,
+      },
+  ],
 ];
 
 /** Collects the schemas that a document uses: named ones become components, the others stand where they are used. */

@@ -21,7 +21,7 @@ import { locationOnWire } from "../../surface-a/sessions/session.js";
 import { fillsPage, ordersPage } from "../../surface-a/wallet-lists.js";
 import { orderOnWire, transactionOnWire } from "../../surface-a/wire.js";
 import type { ReadModel } from "../../trading/freshness.js";
-import { TraderKey, TraderOrder, TraderOrdersQuery, TraderTransactionsQuery } from "../schemas/operator.js";
+import { TraderKey, TraderOrder, TraderOrdersQuery, TraderTransactionsQuery } from "../schemas/traders.js";
 
 interface TraderRecordParts {
   readonly db: Database;

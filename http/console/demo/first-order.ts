@@ -1,7 +1,7 @@
 /** The first order of the demo: something that is offered now, bought with play money of the faucet. */
 
 import type { z } from "zod";
-import type { Transacted } from "../../admin/schemas/operator.js";
+import type { Transacted } from "../../admin/schemas/traders.js";
 import type { Balance } from "../../surface-a/schemas/account.js";
 import type { Market, Prices } from "../../surface-a/schemas/catalog.js";
 import type { Order, OrderAccepted, OrderPreview } from "../../surface-a/schemas/orders.js";

@@ -2,13 +2,9 @@
 
 import type { z } from "zod";
 import type { EventExposures, MarketExposures, Settlements } from "../../admin/schemas/day.js";
-import type {
-  AdminEvent,
-  AdminEventWithMarkets,
-  AdminMarket,
-  PayoutPreview,
-  SettlementProgress,
-} from "../../admin/schemas/operator.js";
+import type { AdminEvent, AdminEventWithMarkets } from "../../admin/schemas/events.js";
+import type { AdminMarket } from "../../admin/schemas/markets.js";
+import type { PayoutPreview, SettlementProgress } from "../../admin/schemas/settlement.js";
 import type { Approval } from "../../admin/schemas/operators.js";
 
 export type EventAnswer = z.infer<typeof AdminEvent>;

@@ -5,7 +5,7 @@ import { MACHINE } from "../../../db/queries/operator/audit.js";
 import { findTransactionByRef } from "../../../db/queries/trading/transactions.js";
 import type { TokenBucket, TokenBuckets } from "../../../stream/services/token-buckets.js";
 import { postTransaction, walletOfTrader, type TransactionParts } from "../../admin/desk/transactions.js";
-import { Transacted } from "../../admin/schemas/operator.js";
+import { Transacted } from "../../admin/schemas/traders.js";
 import { retryAfter } from "../../edge/headers.js";
 import { ANYBODY, TRADER_SESSION } from "../../request/access.js";
 import { Refused } from "../../request/errors.js";

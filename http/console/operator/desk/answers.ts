@@ -1,13 +1,9 @@
 /** Answers that the pages of the desk read. */
 
 import type { z } from "zod";
-import type {
-  AdminMarket,
-  AdminTraderWithWallets,
-  SettlementProgress,
-  TraderKey,
-  TraderOrder,
-} from "../../../admin/schemas/operator.js";
+import type { AdminMarket } from "../../../admin/schemas/markets.js";
+import type { SettlementProgress } from "../../../admin/schemas/settlement.js";
+import type { AdminTraderWithWallets, TraderKey, TraderOrder } from "../../../admin/schemas/traders.js";
 import type { DeviceLocation, Transaction } from "../../../surface-a/schemas/account.js";
 import type { Fill, Order } from "../../../surface-a/schemas/orders.js";
 

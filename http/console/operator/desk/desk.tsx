@@ -1,7 +1,7 @@
 /** Desk: finds a trader by a part of the e-mail address or by id, and an order by its id. */
 
 import type { z } from "zod";
-import type { AdminTrader } from "../../../admin/schemas/operator.js";
+import type { AdminTrader } from "../../../admin/schemas/traders.js";
 import { UUID } from "../../../../actors/uuid.js";
 import { useEffect, useState } from "preact/hooks";
 import { Link, navigate, useQuery } from "../../app/router.js";

@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import type { z } from "zod";
-import type { TransactedOrApproval } from "../../../admin/schemas/operator.js";
+import type { TransactedOrApproval } from "../../../admin/schemas/traders.js";
 import { call } from "../../data/api.js";
 import { sendOnce } from "../../data/attempts.js";
 import { showMoney } from "../../data/money.js";

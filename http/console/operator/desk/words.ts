@@ -1,7 +1,7 @@
 /** States of traders in words. */
 
 import type { z } from "zod";
-import type { AdminTrader } from "../../../admin/schemas/operator.js";
+import type { AdminTrader } from "../../../admin/schemas/traders.js";
 import { showMoment } from "../../data/time.js";
 
 type Trader = z.infer<typeof AdminTrader>;

@@ -1,7 +1,7 @@
 /** Creation of an event, once, although its answer may be lost. */
 
 import type { z } from "zod";
-import type { NewEventBody } from "../../../admin/schemas/operator.js";
+import type { NewEventBody } from "../../../admin/schemas/events.js";
 import { call, pages } from "../../data/api.js";
 import { isRefused } from "../../data/attempts.js";
 import type { EventAnswer } from "../answers.js";

@@ -1,7 +1,7 @@
 /** Sets of markets that an operator creates at once: the winner, and spreads and totals with their strikes. */
 
 import type { z } from "zod";
-import type { NewMarketBody } from "../../../admin/schemas/operator.js";
+import type { NewMarketBody } from "../../../admin/schemas/markets.js";
 import type { MarketAnswer } from "../answers.js";
 
 export type NewMarket = Omit<z.input<typeof NewMarketBody>, "eventId">;

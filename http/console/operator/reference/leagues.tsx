@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import type { z } from "zod";
-import type { Leagues as LeaguesAnswer, MarketTypes } from "../../../admin/schemas/operator.js";
+import type { Leagues as LeaguesAnswer, MarketTypes } from "../../../admin/schemas/reference.js";
 import { call } from "../../data/api.js";
 import { useResource } from "../../data/resource.js";
 import { Button } from "../../parts/button.js";

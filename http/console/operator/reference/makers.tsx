@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import type { z } from "zod";
-import type { EmmClient, EmmClientSecret } from "../../../admin/schemas/operator.js";
+import type { EmmClient, EmmClientSecret } from "../../../admin/schemas/makers.js";
 import { Link } from "../../app/router.js";
 import { call } from "../../data/api.js";
 import { Button } from "../../parts/button.js";

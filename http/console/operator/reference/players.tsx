@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import type { z } from "zod";
-import type { Player } from "../../../admin/schemas/operator.js";
+import type { Player } from "../../../admin/schemas/reference.js";
 import { call } from "../../data/api.js";
 import { TextField } from "../../parts/field.js";
 import { Paged } from "../paged.js";

@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import type { z } from "zod";
-import type { Ticks as TicksAnswer } from "../../../admin/schemas/operator.js";
+import type { Ticks as TicksAnswer } from "../../../admin/schemas/reference.js";
 import { call } from "../../data/api.js";
 import { useResource } from "../../data/resource.js";
 import { TextArea } from "../../parts/field.js";

@@ -1,7 +1,7 @@
 /** Records of the audit log, newest first. */
 
 import type { z } from "zod";
-import type { AuditRecord } from "../../../admin/schemas/operator.js";
+import type { AuditRecord } from "../../../admin/schemas/audit.js";
 import type { Query } from "../../data/api.js";
 import type { Column } from "../../parts/table.js";
 import { Time } from "../../parts/values.js";
