@@ -1,7 +1,7 @@
 /** Dialog of an action that cancels orders or moves money: first what will happen, then the reason, then the action. */
 
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { useAction } from "../data/action.js";
 import { Button } from "../parts/button.js";
 import { Dialog } from "../parts/dialog.js";
@@ -28,42 +28,54 @@ interface ConsequenceProps {
 export function Consequence(props: ConsequenceProps) {
   const { title, open, onClose, children, reason, confirm, disabled, act } = props;
   const [text, setText] = useState("");
+  const [isMissing, setMissing] = useState(false);
+  const form = useRef<HTMLFormElement>(null);
   const given = text.trim();
   const action = useAction(async () => {
     await act(given === "" ? undefined : given);
     setText("");
     onClose();
   });
-  const missing =
-    reason === "required" && given === "" ? "Say why first; the audit log keeps the reason." : undefined;
+  const submit = (): void => {
+    const isAbsent = reason === "required" && given === "";
+    setMissing(isAbsent);
+    if (isAbsent) form.current?.querySelector<HTMLInputElement>(".operator-reason input")?.focus();
+    else if (disabled === undefined) action.run();
+  };
   return (
     <Dialog
       title={title}
       open={open}
+      startsAtTitle
       onClose={() => {
+        setMissing(false);
         action.dismiss();
         onClose();
       }}
     >
       <form
+        ref={form}
         class="operator-consequence"
         onSubmit={(event) => {
           event.preventDefault();
-          if ((disabled ?? missing) === undefined) action.run();
+          submit();
         }}
       >
         {children}
         {reason !== undefined && (
-          <TextField
-            label={reason === "required" ? "Reason" : "Reason (optional)"}
-            hint="The audit log keeps it."
-            value={text}
-            onInput={setText}
-          />
+          <div class="operator-reason">
+            <TextField
+              label={reason === "required" ? "Reason" : "Reason (optional)"}
+              hint="The audit log keeps it."
+              error={isMissing && given === "" ? "Say why first; the audit log keeps the reason." : undefined}
+              value={text}
+              onInput={setText}
+            />
+          </div>
         )}
         <Notice refusal={action.refusal} onDismiss={action.dismiss} />
         <div class="buttons">
-          <Button kind="danger" submits busy={action.busy} reason={disabled ?? missing}>
+          <Button kind="danger" submits busy={action.busy} reason={disabled}>
             {confirm}
           </Button>
           <Button onClick={onClose}>Leave it as it is</Button>

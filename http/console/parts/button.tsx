@@ -1,6 +1,7 @@
 /** Buttons. */
 
 import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
 
 interface ButtonProps {
   readonly children: ComponentChildren;
@@ -16,24 +17,34 @@ interface ButtonProps {
   readonly onClick?: () => void;
 }
 
-/** A button. A disabled one keeps the keyboard's focus, so that its reason can be read. */
+/** A button. A disabled one keeps the keyboard's focus, and says its reason when it is pressed or pointed at. */
 export function Button(props: ButtonProps) {
   const { children, kind = "plain", busy = false, disabled = false, reason, submits = false } = props;
+  const [isPressed, setPressed] = useState(false);
   const isOff = busy || disabled || reason !== undefined;
   return (
-    <button
-      type={submits ? "submit" : "button"}
-      class={`button button-${kind}`}
-      aria-disabled={isOff}
-      aria-busy={busy}
-      aria-label={props.label}
-      title={reason}
-      onClick={(event) => {
-        if (isOff) event.preventDefault();
-        else props.onClick?.();
-      }}
-    >
-      {children}
-    </button>
+    <>
+      <button
+        type={submits ? "submit" : "button"}
+        class={`button button-${kind}`}
+        aria-disabled={isOff}
+        aria-busy={busy}
+        aria-label={props.label}
+        title={reason}
+        onBlur={() => setPressed(false)}
+        onClick={(event) => {
+          setPressed(isOff);
+          if (isOff) event.preventDefault();
+          else props.onClick?.();
+        }}
+      >
+        {children}
+      </button>
+      {isPressed && reason !== undefined && (
+        <span class="button-reason" role="status">
+          {reason}
+        </span>
+      )}
+    </>
   );
 }

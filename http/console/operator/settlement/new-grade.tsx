@@ -2,13 +2,13 @@
 
 import { useState } from "preact/hooks";
 import { call } from "../../data/api.js";
-import { useAction } from "../../data/action.js";
 import { Button } from "../../parts/button.js";
 import { Loaded } from "../../parts/loaded.js";
-import { Note, Notice } from "../../parts/notice.js";
+import { Note } from "../../parts/notice.js";
 import type { MarketAnswer } from "../answers.js";
 import { Consequence } from "../consequence.js";
 import { whyNot } from "../permission.js";
+import { CloseMarket } from "../markets/close.js";
 import { GradeFields } from "./grade-fields.js";
 import { gradeWords, payoutRows, type Grade } from "./grade.js";
 import { PayoutsTable, sumWords } from "./payouts.js";
@@ -25,11 +25,7 @@ export function NewGrade({ market, reload }: NewGradeProps) {
   const [asks, setAsks] = useState(false);
   const denied = whyNot("settlement");
   const preview = useGradePreview(market, denied === undefined ? grade : undefined);
-  const close = useAction(async () => {
-    const body = { action: "close", reason: "to be graded" };
-    await call("POST", `/admin/v1/markets/${marketId}/status`, { body });
-    reload();
-  });
+  const [closes, setCloses] = useState(false);
   const payouts = preview.value;
   return (
     <>
@@ -40,12 +36,12 @@ export function NewGrade({ market, reload }: NewGradeProps) {
             The market takes orders, so the payouts below can change until it is closed. Grading closes it and
             cancels its open orders. Close it first to see the payouts that the grade will make.
           </p>
-          <Button busy={close.busy} reason={whyNot("markets")} onClick={() => close.run()}>
+          <Button reason={whyNot("markets")} onClick={() => setCloses(true)}>
             Close the market
           </Button>
-          <Notice refusal={close.refusal} onDismiss={close.dismiss} />
         </Note>
       )}
+      {closes && <CloseMarket market={market} onClose={() => setCloses(false)} reload={reload} />}
       <GradeFields market={market} onChange={setGrade} legend="Result" />
       {denied !== undefined && <p class="quiet">You see no payouts. {denied}</p>}
       {grade !== undefined && denied === undefined && (
