@@ -22,6 +22,8 @@ import { maintenanceRoutes } from "./admin/maintenance.js";
 import { clockRoutes } from "./ops/clock.js";
 import { healthRoutes } from "./ops/health-route.js";
 import type { Readiness } from "./ops/health.js";
+import type { Difference } from "./ops/difference.js";
+import type { HealthHistory } from "./ops/history.js";
 import { quarantineRoutes } from "./ops/quarantine.js";
 import { adminMarketRoutes } from "./admin/markets.js";
 import { moneyRoutes } from "./admin/money.js";
@@ -97,6 +99,9 @@ export interface RouteParts {
   readonly demoLogin: DemoLogin | undefined;
   /** Returns the readiness of this gateway. */
   readonly readiness: () => Promise<Readiness>;
+  /** Returns the difference of the money report at a time in Unix ms. */
+  readonly difference: (nowMs: number) => Promise<Difference>;
+  readonly healthHistory: Pick<HealthHistory, "samples">;
   /** Offers market types flagged `qaOnly`. */
   readonly qa: boolean;
   /** Lets signers see the canonical text that the server built; off in production. */

@@ -1,38 +1,17 @@
 /** The readiness report for operators, whose port need not serve `/readyz` (contract section 8.23). */
 
 import { z } from "zod";
-import { formatMoney } from "../../actors/units.js";
-import type { Database } from "../../db/database.js";
-import { money } from "../../db/queries/operator/money.js";
 import { operatorWith } from "../request/access.js";
 import { MoneyText } from "../request/fields.js";
 import { route } from "../request/route.js";
+import type { Difference } from "./difference.js";
 import type { Readiness } from "./health.js";
+import { HealthSample, SAMPLE_MS, type HealthHistory } from "./history.js";
 
 interface HealthRouteParts {
-  readonly db: Database;
   readonly readiness: () => Promise<Readiness>;
-}
-
-/** Time in ms for which a difference is answered again: it adds up the balances of all wallets. */
-const DIFFERENCE_MS = 15_000;
-
-/** Returns a reader of the difference of the money report that Postgres gives; `null` while Postgres does not answer. */
-function differenceReader(db: Database) {
-  const read = async () => {
-    try {
-      const { CASH, COIN } = await money(db);
-      return { CASH: formatMoney(CASH.difference), COIN: formatMoney(COIN.difference) };
-    } catch {
-      return null;
-    }
-  };
-  let last: ReturnType<typeof read> | undefined;
-  let lastMs = 0;
-  return (nowMs: number) => {
-    if (last === undefined || nowMs >= lastMs + DIFFERENCE_MS) [last, lastMs] = [read(), nowMs];
-    return last;
-  };
+  readonly difference: (nowMs: number) => Promise<Difference>;
+  readonly healthHistory: Pick<HealthHistory, "samples">;
 }
 
 const Count = z.int().nullable();
@@ -66,8 +45,10 @@ export const Health = z.strictObject({
   format: z.strictObject({ active: z.int(), announced: z.record(z.string(), z.int()) }),
 });
 
-export function healthRoutes({ db, readiness }: HealthRouteParts) {
-  const readDifference = differenceReader(db);
+/** Samples of the last hour, oldest first, one in `everyMs` while a gateway runs. */
+export const HealthHistoryAnswer = z.strictObject({ everyMs: z.int(), items: z.array(HealthSample) });
+
+export function healthRoutes({ readiness, difference: readDifference, healthHistory }: HealthRouteParts) {
   const show = route("GET /admin/v1/health", {
     access: operatorWith("read"),
     answer: Health,
@@ -93,5 +74,16 @@ export function healthRoutes({ db, readiness }: HealthRouteParts) {
       };
     },
   });
-  return [show];
+
+  const history = route("GET /admin/v1/health/history", {
+    access: operatorWith("read"),
+    answer: HealthHistoryAnswer,
+    docs: {
+      summary: "List the health of the last hour",
+      description:
+        "Returns samples of the health, oldest first. In each interval one gateway takes a sample, which all gateways answer. A figure that could not be read is null, and an interval in which no gateway ran has no sample.",
+    },
+    run: () => Promise.resolve({ body: { everyMs: SAMPLE_MS, items: [...healthHistory.samples] } }),
+  });
+  return [show, history];
 }

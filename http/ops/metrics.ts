@@ -22,6 +22,9 @@ export class Metrics {
     registers: [this.registry],
   });
 
+  /** Number of requests that were answered since the start. */
+  answered = 0;
+
   /** `name` labels the figures of this process: gateways that share a port are scraped in turn. */
   constructor(private readonly name: string) {
     collectDefaultMetrics({ register: this.registry, labels: { name } });
@@ -29,6 +32,7 @@ export class Metrics {
 
   /** Counts and measures an answered request. */
   observe(route: string, status: number, ms: number): void {
+    this.answered += 1;
     this.requests.observe({ name: this.name, route, status: String(status) }, ms / 1_000);
     if (status >= 500) this.failures.inc({ name: this.name, route });
   }

@@ -19,6 +19,8 @@ import { createRoutes } from "../../http/routes.js";
 import { catalogPages } from "../../http/surface-a/catalog.js";
 import { Freshness } from "../../http/trading/freshness.js";
 import { GeoIpFiles } from "../../http/geo/geoip.js";
+import { differenceReader } from "../../http/ops/difference.js";
+import { HealthHistory, KEPT_SAMPLES } from "../../http/ops/history.js";
 import { oncePerSecond, readiness, type Readiness } from "../../http/ops/health.js";
 import { readJson } from "../../http/edge/json.js";
 import { serviceStatus } from "../../http/ops/status.js";
@@ -56,6 +58,7 @@ import { checkInstallation } from "../../stream/log/installation.js";
 import { FirstAnswers } from "../../stream/services/first-answers.js";
 import { Invalidations } from "../../stream/services/invalidations.js";
 import { ProcessReporter, ProcessReports } from "../../stream/services/process-reports.js";
+import { SharedSamples } from "../../stream/services/shared-samples.js";
 import { ReadModelTime } from "../../stream/services/read-model-time.js";
 import { RedisLog } from "../../stream/redis/redis-log.js";
 import { LogTail } from "../../stream/log/tail.js";
@@ -298,6 +301,20 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       const report = await check();
       return stopping === undefined ? report : { ...report, ready: false, stopping: true };
     };
+    const difference = differenceReader(db);
+    const healthHistory = new HealthHistory({
+      shared: new SharedSamples({ connection: services, name: "health", kept: KEPT_SAMPLES }),
+      clock: systemClock,
+      readiness: ready,
+      difference,
+      reports: () => reports.latest(),
+      onError,
+    });
+    await healthHistory.start();
+    closing.push(() => {
+      healthHistory.stop();
+      return Promise.resolve();
+    });
     const status = oncePerSecond(serviceStatus({ db, reference, readiness: check }));
     // A gateway that loses Postgres shows the announcements that it has read before.
     void status();
@@ -330,6 +347,8 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       clocks: log,
       log,
       readiness: ready,
+      difference,
+      healthHistory,
       status,
       demoLogin,
       qa: exchangeEnv === "qa",
@@ -362,7 +381,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       role: "gateway",
       name: processName,
       process: formats.name,
-      figures: () => ({ ws_sockets: sockets.sockets }),
+      figures: () => ({ ws_sockets: sockets.sockets, requests_total: metrics.answered }),
     });
     closing.push(() => {
       reporter.stop();

@@ -158,6 +158,11 @@ export class Keys {
     return this.#of(`ticket:${hash}`, "meaning");
   }
 
+  /** Stream: the samples of a kind. */
+  samples(name: string): string {
+    return this.#of(`samples:${name}`, "entries");
+  }
+
   /** Sorted set: gateways by the time of their last heartbeat (Unix ms). */
   gateways(): string {
     return this.#of("gateways", "alive");

@@ -18,6 +18,7 @@ export const FIGURES = {
   event_loop_own_pause_seconds:
     "Longest pause of the event loop within the last minute, without the time in which its thread waited for a core",
   ws_sockets: "Open websockets of a gateway",
+  requests_total: "Requests that a gateway has answered since its start",
   partitions: "Partitions that a worker owns",
   partitions_taken_total: "Partitions that a worker has taken since its start",
   snapshots_total: "Snapshots that a worker has taken since its start",

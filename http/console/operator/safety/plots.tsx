@@ -4,8 +4,9 @@ import { useEffect, useRef } from "preact/hooks";
 import UPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { theme } from "../../app/theme.js";
-import { Empty } from "../../parts/loaded.js";
-import { HOUR_MS, keepSampling, samples, type Sample } from "./history.js";
+import { serviceNow } from "../../data/clock.js";
+import { Empty, Loaded } from "../../parts/loaded.js";
+import { HOUR_MS, pointsOf, useHistory, type History, type Point, type Sample } from "../history.js";
 
 interface Figure {
   readonly title: string;
@@ -20,29 +21,29 @@ const FIGURES: readonly Figure[] = [
   {
     title: "Memory left until new orders are refused",
     unit: "%",
-    read: ({ memory }) => memory,
+    read: ({ memoryPercent }) => memoryPercent,
     missing: "Redis cannot be read.",
     digits: 1,
   },
   {
     title: "Disk left until new orders are refused",
     unit: "%",
-    read: ({ disk }) => disk,
+    read: ({ diskPercent }) => diskPercent,
     missing: "Nobody reports the disk, because npm start does not run the servers.",
     digits: 1,
   },
   {
     title: "Lag of the lists",
     unit: "entries",
-    read: ({ lag }) => lag,
+    read: ({ projectorLag }) => projectorLag,
     missing: "The lag cannot be read.",
     digits: 0,
   },
   {
-    title: "Requests to this gateway",
+    title: "Requests to all gateways",
     unit: "a second",
-    read: ({ requests }) => requests,
-    missing: "This port does not serve /metrics; OPS_PORT names the port that does.",
+    read: ({ requestsPerSecond }) => requestsPerSecond,
+    missing: "No gateway has reported its requests yet.",
     digits: 1,
   },
 ];
@@ -50,35 +51,41 @@ const FIGURES: readonly Figure[] = [
 const HEIGHT = 140;
 
 export function Plots() {
-  useEffect(keepSampling, []);
+  const history = useHistory();
   return (
-    <>
-      <p class="quiet">The page keeps the last hour for as long as it is open, and asks every 5 s.</p>
-      {FIGURES.map((figure) => (
-        <Plot key={figure.title} figure={figure} />
-      ))}
-    </>
+    <Loaded of={history}>
+      {(value) => (
+        <>
+          <p class="quiet">
+            The service takes these figures every {value.everyMs / 1_000} s, and keeps them for an hour.
+          </p>
+          {FIGURES.map((figure) => (
+            <Plot key={figure.title} figure={figure} history={value} />
+          ))}
+        </>
+      )}
+    </Loaded>
   );
 }
 
-function Plot({ figure }: { readonly figure: Figure }) {
+function Plot({ figure, history }: { readonly figure: Figure; readonly history: History }) {
   const { title, unit, read, missing, digits } = figure;
-  const known = samples.value.map(read);
-  const last = known.findLast((value): value is number => value !== null);
+  const points = pointsOf(history, read);
+  const last = points.findLast(({ value }) => value !== null)?.value;
   return (
     <section class="plot">
       <h2>{title}</h2>
       <p class="plot-now">
-        <span class="number">{last === undefined ? "–" : last.toFixed(digits)}</span> {unit}
+        <span class="number">{last?.toFixed(digits) ?? "–"}</span> {unit}
       </p>
-      {known.length > 1 && last === undefined ? <Empty title={missing} /> : <Line figure={figure} />}
+      {typeof last === "number" ? <Line title={title} points={points} /> : <Empty title={missing} />}
     </section>
   );
 }
 
 /** Returns the bounds of the last hour, in seconds. */
 function lastHour(): [number, number] {
-  const now = Date.now() / 1_000;
+  const now = serviceNow() / 1_000;
   return [now - HOUR_MS / 1_000, now];
 }
 
@@ -87,9 +94,8 @@ function token(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 }
 
-function Line({ figure }: { readonly figure: Figure }) {
+function Line({ title, points }: { readonly title: string; readonly points: readonly Point[] }) {
   const place = useRef<HTMLDivElement>(null);
-  const { value } = samples;
   const { value: appearance } = theme;
   const plot = useRef<UPlot>(undefined);
   useEffect(() => {
@@ -122,7 +128,7 @@ function Line({ figure }: { readonly figure: Figure }) {
     };
   }, [appearance]);
   useEffect(() => {
-    plot.current?.setData([value.map(({ ms }) => ms / 1_000), value.map(figure.read)]);
-  }, [value, figure, appearance]);
-  return <div ref={place} class="plot-line" role="img" aria-label={`${figure.title}, the last hour`} />;
+    plot.current?.setData([points.map(({ ms }) => ms / 1_000), points.map(({ value }) => value)]);
+  }, [points, appearance]);
+  return <div ref={place} class="plot-line" role="img" aria-label={`${title}, the last hour`} />;
 }

@@ -1,29 +1,47 @@
-/** Line of the last hour of a figure, as small as a word, from the samples of this page. */
+/** Line of the last hour of a figure, as small as a word. */
 
-import { HOUR_MS, samples, type Sample } from "../safety/history.js";
+import { serviceNow } from "../../data/clock.js";
+import { HOUR_MS, pointsOf, type History, type Sample } from "../history.js";
 
-const WIDTH = 72;
+const WIDTH = 120;
 const HEIGHT = 20;
-const MARGIN = 2;
+const MARGIN = 3;
 
 interface SparkProps {
   readonly name: string;
+  readonly history: History | undefined;
   readonly read: (sample: Sample) => number | null;
+  /** Least and greatest value of the figure; without them the line fills its height. */
+  readonly range?: readonly [least: number, most: number] | undefined;
+  /** Returns a value in words. */
+  readonly words: (value: number) => string;
 }
 
-export function Spark({ name, read }: SparkProps) {
-  const points = samples.value.flatMap((sample) => {
-    const value = read(sample);
-    return value === null ? [] : [{ ms: sample.ms, value }];
-  });
-  const [first, last] = [points[0], points.at(-1)];
-  if (first === undefined || last === undefined) return <span class="quiet">not read</span>;
-  const values = points.map(({ value }) => value);
+/** The line breaks where the figure could not be read. */
+export function Spark({ name, history, read, range, words }: SparkProps) {
+  const points = history === undefined ? [] : pointsOf(history, read);
+  const values = points.flatMap(({ value }) => (value === null ? [] : [value]));
+  const [first, last] = [values[0], values.at(-1)];
+  if (first === undefined || last === undefined)
+    return <span class="quiet">{history === undefined ? "" : "no samples"}</span>;
   const [least, most] = [Math.min(...values), Math.max(...values)];
+  const [bottom, top] = range ?? [least, most];
+  const nowMs = serviceNow();
   // A figure that has not changed is a line at half the height.
-  const share = (value: number): number => (most === least ? 0.5 : (value - least) / (most - least));
-  const x = (ms: number): string => (WIDTH - MARGIN - ((last.ms - ms) / HOUR_MS) * WIDTH).toFixed(1);
-  const y = (value: number): string => (HEIGHT - MARGIN - share(value) * (HEIGHT - 2 * MARGIN)).toFixed(1);
+  const share = (value: number): number => (top === bottom ? 0.5 : (value - bottom) / (top - bottom));
+  const x = (ms: number): number => WIDTH - MARGIN - ((nowMs - ms) / HOUR_MS) * (WIDTH - 2 * MARGIN);
+  const y = (value: number): number => HEIGHT - MARGIN - share(value) * (HEIGHT - 2 * MARGIN);
+  const at = (ms: number, value: number): string => `${x(ms).toFixed(1)} ${y(value).toFixed(1)}`;
+  const path = points.map(({ ms, value }, index) => {
+    if (value === null) return "";
+    const before = points[index - 1]?.value ?? null;
+    return `${before === null ? "M" : "L"}${at(ms, value)}`;
+  });
+  const newest = points.findLast(({ value }) => value !== null);
+  const summary =
+    least === most
+      ? `${words(last)} throughout`
+      : `now ${words(last)}, from ${words(least)} to ${words(most)}`;
   return (
     <svg
       class="today-spark"
@@ -31,10 +49,12 @@ export function Spark({ name, read }: SparkProps) {
       width={WIDTH}
       height={HEIGHT}
       role="img"
-      aria-label={`${name} since this page opened, at most an hour: from ${first.value} to ${last.value}, between ${least} and ${most}`}
+      aria-label={`${name} in the last hour: ${summary}`}
     >
-      <path d={`M${points.map(({ ms, value }) => `${x(ms)} ${y(value)}`).join("L")}`} fill="none" />
-      <circle cx={x(last.ms)} cy={y(last.value)} r="2" />
+      <title>{summary}</title>
+      <path class="today-spark-hour" d={`M${MARGIN} ${HEIGHT - 0.5}H${WIDTH - MARGIN}`} />
+      <path d={path.join("")} fill="none" />
+      {newest !== undefined && <circle cx={x(newest.ms)} cy={y(last)} r="2" />}
     </svg>
   );
 }

@@ -8,6 +8,7 @@ import { visitAsOperator } from "../../../support/console/operator.js";
 import { addOperator } from "../../../support/operators.js";
 import { login } from "../../../support/stack.js";
 import { newMarket, newTrader } from "../../../support/traders.js";
+import { until } from "../../../support/until.js";
 import { callsOf, operatorCalls } from "../../calls.js";
 
 const WIDE = { viewport: { width: 1440, height: 900 } };
@@ -94,6 +95,8 @@ describe("the operators' day in the console", function () {
     // The close of the market can change the payouts, so the page reads them again.
     const readAgain = page.waitForRequest(/\/grade\?preview=true$/);
     await button(page, "Close the market").click();
+    await shown(page, "No open order is canceled.");
+    await button(page.getByRole("dialog"), "Close the market").click();
     await readAgain;
     await shown(page, PAID);
     const payouts = await page.getByRole("region", { name: "Payouts of the grade" }).innerText();
@@ -125,7 +128,8 @@ describe("the operators' day in the console", function () {
     await shown(page, "2 wallets: $0.40 more in all, and $0.40 less.");
     await button(page, "Remediate").click();
     const confirm = button(page.getByRole("dialog"), "Remediate");
-    expect(await confirm.getAttribute("title")).to.contain("Say why first");
+    await confirm.click();
+    await shown(page, "Say why first; the audit log keeps the reason.");
     await page.getByLabel("Reason").fill("the score was corrected");
     await expectSound(first);
     await confirm.click();
@@ -156,11 +160,26 @@ describe("the operators' day in the console", function () {
     expect((await stack.operator.money()).agree).to.equal(true);
   });
 
-  it("draws the last hour beside each promise with a figure", async () => {
+  it("draws the last hour beside each role and each promise, as the service has kept it", async () => {
+    const operator = await operatorCalls(served.stack);
+    await until(
+      () => operator("GET /admin/v1/health/history"),
+      ({ json }) => (json["items"] as unknown[]).length > 0,
+    );
     const opened = await visitAs(served.stack.operatorLogin, "owner", "/operator");
-    const drawn = row(opened.page, "Lag of lists").getByRole("img");
-    await drawn.waitFor();
-    expect(await drawn.getAttribute("aria-label")).to.match(/^Lag of lists since this page opened.* to \d+/);
+    for (const label of ["Roles", "Promises"]) {
+      const rows = opened.page.getByRole("region", { name: label }).locator("tbody tr");
+      await rows.first().getByRole("img").waitFor();
+      for (const line of await rows.all()) {
+        const name = await line.getByRole("cell").first().innerText();
+        // Nobody measures the disk of this exchange.
+        if (name === "Head-room of disk") await line.getByText("no samples").waitFor();
+        else
+          expect(await line.getByRole("img").getAttribute("aria-label")).to.match(
+            new RegExp(`^${name} in the last hour: `),
+          );
+      }
+    }
     await expectSound(opened);
   });
 
