@@ -34,6 +34,7 @@ import { referenceDataRoutes } from "./admin/reference-data.js";
 import { settlementRoutes } from "./admin/settlement.js";
 import { strikeRequestRoutes } from "./admin/strike-requests.js";
 import { adminTraderRoutes } from "./admin/traders.js";
+import { walletRoutes } from "./admin/wallets.js";
 import type { Passwords } from "./auth/passwords/passwords.js";
 import type { SecondFactors } from "./auth/second-factors.js";
 import type { SignIns } from "./auth/sign-ins.js";
@@ -136,6 +137,7 @@ export function createRoutes(parts: RouteParts): readonly Route[] {
     ...exposureRoutes(parts),
     ...adminTraderRoutes(parts, approvals),
     ...traderRecordRoutes(parts),
+    ...walletRoutes(parts),
     ...referenceDataRoutes(parts),
     ...geoRoutes(parts),
     ...maintenanceRoutes(parts),

@@ -185,7 +185,10 @@ export const positions = pgTable(
   (table) => [primaryKey({ columns: [table.wallet, table.marketId, table.currency, table.outcome] })],
 );
 
-/** Money of a wallet: `total` is all of it, `reserved` the part that open orders hold. */
+/**
+ * Money of a wallet: `total` is all of it, `reserved` the part that open orders hold. The index serves the list of all
+ * wallets by their balances; it leaves `reserved` out, because each order changes it.
+ */
 export const balances = pgTable(
   "balances",
   {
@@ -195,7 +198,10 @@ export const balances = pgTable(
     reserved: money().notNull(),
     updatedTs: moment().notNull(),
   },
-  (table) => [primaryKey({ columns: [table.wallet, table.currency] })],
+  (table) => [
+    primaryKey({ columns: [table.wallet, table.currency] }),
+    index("balances_total").on(table.currency, table.total, table.wallet),
+  ],
 );
 
 export const transfers = pgTable(

@@ -14,6 +14,7 @@ import * as money from "../admin/schemas/money.js";
 import * as reference from "../admin/schemas/reference.js";
 import * as settlement from "../admin/schemas/settlement.js";
 import * as traders from "../admin/schemas/traders.js";
+import * as wallets from "../admin/schemas/wallets.js";
 import * as operators from "../admin/schemas/operators.js";
 import * as orders from "../surface-a/schemas/orders.js";
 import * as safety from "../surface-a/schemas/safety.js";
@@ -38,7 +39,8 @@ const NAMED: readonly (readonly [string, Readonly<Record<string, unknown>>])[] =
       ...reference,
       ...settlement,
       ...traders,
-      },
+      ...wallets,
+    },
   ],
 ];
 

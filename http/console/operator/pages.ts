@@ -42,4 +42,10 @@ export const OPERATOR_PAGES = [
   },
   { ...only, path: "/operator/safety", title: "Safety", load: () => import("./safety/safety.js") },
   { ...only, path: "/operator/money", title: "Money", load: () => import("./money/money.js") },
+  {
+    ...only,
+    path: "/operator/money/wallets",
+    title: "Wallets",
+    load: () => import("./money/wallets.js"),
+  },
 ] as const;

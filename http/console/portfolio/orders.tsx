@@ -16,7 +16,7 @@ import { Price, Quantity } from "../parts/values.js";
 import { signedCall, WEB, webKey } from "../trading/web-key.js";
 import { WebKeyPanel } from "../trading/web-key-panel.js";
 import { outcomeName } from "./catalog.js";
-import { ExportButton } from "./export.js";
+import { ExportButton } from "../parts/export.js";
 import { DayFields, useDays } from "./filters.js";
 import { ListView, useNames } from "./list-view.js";
 import { useList } from "./list.js";
@@ -135,7 +135,7 @@ export function Orders({ subaccount, label }: TableProps) {
   const mayCancel = label === WEB && webKey.value !== undefined;
   return (
     <>
-      <div class="portfolio-filters">
+      <div class="filters">
         <Choice
           label="Status"
           value={filter}

@@ -4,7 +4,7 @@ import type { z } from "zod";
 import type { Transaction } from "../../surface-a/schemas/account.js";
 import type { Fill, Order } from "../../surface-a/schemas/orders.js";
 import { namesOf, type MarketNames } from "./catalog.js";
-import type { CsvColumn } from "./csv.js";
+import type { CsvColumn } from "../data/csv.js";
 
 export type OrderAnswer = z.infer<typeof Order>;
 export type FillAnswer = z.infer<typeof Fill>;

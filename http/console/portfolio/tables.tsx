@@ -9,7 +9,7 @@ import { Empty } from "../parts/loaded.js";
 import type { Column } from "../parts/table.js";
 import { Average, Money, Quantity, Time } from "../parts/values.js";
 import { outcomeName, type MarketNames } from "./catalog.js";
-import { ExportButton } from "./export.js";
+import { ExportButton } from "../parts/export.js";
 import { DayFields, useDays } from "./filters.js";
 import { ListView, useNames } from "./list-view.js";
 import { useList } from "./list.js";
@@ -72,7 +72,7 @@ export function Fills({ subaccount, label }: TableProps) {
   const names = useNames(list.rows);
   return (
     <>
-      <div class="portfolio-filters">
+      <div class="filters">
         <DayFields />
         <ExportButton
           name={`fills-${label}`}
@@ -146,7 +146,7 @@ export function Transactions({ subaccount, label }: TableProps) {
   const list = useList<TransactionAnswer>(path, query);
   return (
     <>
-      <div class="portfolio-filters">
+      <div class="filters">
         <Choice<TransactionKind | "">
           label="Kind"
           value={kind ?? ""}

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { sql } from "drizzle-orm";
+import { millicents } from "../../../actors/units.js";
 import { connect, disconnect, type Database } from "../../../db/database.js";
 import { migrate } from "../../../db/migrate.js";
 import { indexAddresses } from "../../../db/search-index.js";
@@ -17,6 +18,7 @@ import { listMarkets, settledMarkets } from "../../../db/queries/catalog/markets
 import { lastTransitions } from "../../../db/queries/catalog/transitions.js";
 import { findOrder, findOrdersByClientIds, listOrders } from "../../../db/queries/trading/orders.js";
 import { exposureOfEvents, exposureOfMarkets } from "../../../db/queries/operator/exposure.js";
+import { listWallets } from "../../../db/queries/operator/wallets.js";
 import { listStrikeRequests } from "../../../db/queries/operator/strike-requests.js";
 import { listTrades } from "../../../db/queries/trading/trades.js";
 import { listTraders } from "../../../db/queries/accounts/traders.js";
@@ -31,8 +33,10 @@ import {
   MARKET,
   OPERATOR,
   orderIdOf,
+  RESTRICTED,
   ROWS,
   timeOf,
+  TRADER,
   WALLET,
 } from "./rows.js";
 
@@ -44,6 +48,8 @@ const READ_PER_ROW = 10;
 const DAY_MS = 86_400_000;
 
 type List = (db: Database, page: PageRequest) => Promise<Page<unknown>>;
+
+const DOLLARS = { currency: "CASH" } as const;
 
 const LISTS: Readonly<Record<string, List>> = {
   "events that are not over": (db, page) => listEvents(db, { statuses: UNDERWAY, visible: true }, page),
@@ -67,6 +73,15 @@ const LISTS: Readonly<Record<string, List>> = {
   traders: (db, page) => listTraders(db, {}, page),
   "traders with a common part of an address": (db, page) => listTraders(db, { search: "example" }, page),
   "traders with a rare part of an address": (db, page) => listTraders(db, { search: "u7777@" }, page),
+  "wallets by balance": (db, page) => listWallets(db, { ...DOLLARS, order: "largest" }, page, END),
+  "wallets by balance, the smallest first": (db, page) =>
+    listWallets(db, { ...DOLLARS, order: "smallest", below: millicents(500_000) }, page, END),
+  "wallets with a large balance": (db, page) =>
+    listWallets(db, { ...DOLLARS, order: "smallest", atLeast: millicents(500_000) }, page, END),
+  "wallets with a negative balance": (db, page) =>
+    listWallets(db, { ...DOLLARS, order: "largest", below: millicents(0) }, page, END),
+  "wallets of a trader": (db, page) =>
+    listWallets(db, { ...DOLLARS, order: "largest", traderId: TRADER }, page, END),
   "the audit log": (db, page) => listAudit(db, {}, page),
   "the audit log of a subject": (db, page) => listAudit(db, { subject: "s7" }, page),
   "the audit log of an operator": (db, page) => listAudit(db, { operatorId: OPERATOR }, page),
@@ -197,6 +212,18 @@ describe("query plans of lists over long tables", function () {
       .flatMap(nodesOf)
       .filter((node) => hasRows(node) && node["Node Type"] === "Seq Scan");
     expect(scanned).to.deep.equal([]);
+  });
+
+  it("reads the wallets of restricted traders alone, however many others there are", async () => {
+    const filter = { ...DOLLARS, order: "largest", restricted: true } as const;
+    const { plans, result } = await plansOf(() => listWallets(db, filter, { limit: 2 * ROWS }, END));
+    expect(result.items).to.have.length(2 * RESTRICTED);
+    const page = (await plansOf(() => listWallets(db, filter, { limit: LIMIT }, END))).plans;
+    for (const plan of [...plans, ...page]) {
+      const ofBalances = nodesOf(plan).filter((node) => node["Relation Name"] === "balances");
+      const read = ofBalances.reduce((sum, node) => sum + rowsRead(node), 0);
+      expect(read, formatPlan(plan)).to.be.within(1, READ_PER_ROW * 2 * RESTRICTED);
+    }
   });
 
   it("reads the prices of an hour from a few rows, however many trades there were", async () => {

@@ -6,6 +6,8 @@ import { startOfMonth } from "../../../db/partitions/months.js";
 import { keepMonths } from "../../../db/partitions/keep-months.js";
 
 export const ROWS = 100_000;
+/** Number of traders whose placements are refused. */
+export const RESTRICTED = 500;
 /** The wallet and the market of half of the rows. */
 export const WALLET = "00000000-0000-4000-8000-000000000001";
 export const MARKET = "00000000-0000-4000-8000-000000000002";
@@ -27,6 +29,9 @@ const idOf = (name: string): string =>
 export const orderIdOf = (row: number): string => idOf(`order${row}`);
 /** Returns the id of the event of a row. */
 export const eventIdOf = (row: number): string => idOf(`event${row}`);
+
+/** A trader with a subaccount. */
+export const TRADER = idOf("trader7");
 
 /** A market with a few trades of the wallet. */
 export const ITS_MARKET = createHash("md5").update("market12").digest("hex");
@@ -94,6 +99,11 @@ const FILLS: readonly string[] = [
      from generate_series(1, ${ROWS / 4}) i`,
   `insert into subaccounts (subaccount_id, trader_id, label, created_ts)
      select ${id("wallet")}, ${id("trader")}, 'l', ${ts} from generate_series(1, ${ROWS / 4}) i`,
+  `insert into wallets select ${id("trader")}, ${id("trader")}, 0 from generate_series(1, ${ROWS}) i`,
+  `insert into wallets select ${id("wallet")}, ${id("trader")}, 0 from generate_series(1, ${ROWS / 4}) i`,
+  `insert into balances select wallet, 'CASH', (row_number() over () * 7919) % 1000003 - 100, 0, ${START} from wallets`,
+  `insert into trader_restrictions select ${id("trader")}, 0, case when i % 2 = 0 then 'ACCOUNT_LOCKED' end
+     from generate_series(1, ${RESTRICTED * 2}) i`,
   `insert into emm_clients (client_id, subaccount_id, name, secret_hash, secret_version, created_ts)
      select ${id("client")}, ${id("wallet")}, 'n', 'h', 1, ${ts} from generate_series(1, ${ROWS / 4}) i`,
   `insert into strike_requests (request_id, client_id, market_id, strike, status, requested_ts)

@@ -2,6 +2,12 @@ import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { type Database, connect, disconnect } from "../../../db/database.js";
 import { migrate } from "../../../db/migrate.js";
+import type { Currency } from "../../../actors/market/types.js";
+import { millicents } from "../../../actors/units.js";
+import { createTrader } from "../../../db/queries/accounts/traders.js";
+import { listWallets, type WalletFilter } from "../../../db/queries/operator/wallets.js";
+import { subaccounts } from "../../../db/schema/accounts.js";
+import { balances, traderRestrictions, wallets } from "../../../db/schema/wallets.js";
 import { listAudit, recordAudit } from "../../../db/queries/operator/audit.js";
 import {
   decideApproval,
@@ -113,5 +119,47 @@ describe("queries of operators", () => {
     expect(await listed({ action: "close" })).to.deep.equal([2, 1]);
     expect(await listed({ action: "close", operatorId: first })).to.deep.equal([1]);
     expect(await listed({ startsAfter: NOW, startsBefore: NOW + 2 })).to.deep.equal([1]);
+  });
+
+  it("lists wallets by balance, with the negative ones and those of restricted traders", async () => {
+    const [owner, other] = [randomUUID(), randomUUID()];
+    const subaccount = randomUUID();
+    for (const traderId of [owner, other]) {
+      await createTrader(db, {
+        traderId,
+        email: `${traderId}@example.com`,
+        passwordHash: "x",
+        role: "trader",
+        nowTs: NOW,
+      });
+    }
+    await db
+      .insert(subaccounts)
+      .values({ subaccountId: subaccount, traderId: owner, label: "main", createdTs: NOW });
+    await db.insert(traderRestrictions).values([
+      { traderId: owner, shard: 0, restriction: "SELF_EXCLUDED" },
+      { traderId: other, shard: 0, restriction: null },
+    ]);
+    const balance = async (wallet: string, traderId: string, total: number, currency: Currency = "CASH") => {
+      await db.insert(wallets).values({ wallet, traderId, shard: 0 }).onConflictDoNothing();
+      const money = { total: millicents(total), reserved: millicents(0) };
+      await db.insert(balances).values({ wallet, currency, ...money, updatedTs: NOW });
+    };
+    await balance(owner, owner, 0);
+    await balance(owner, owner, 9, "COIN");
+    await balance(subaccount, owner, -5);
+    await balance(other, other, 700);
+    const listed = async (filter: Partial<WalletFilter>): Promise<readonly string[]> => {
+      const whole = { currency: "CASH", order: "largest", ...filter } as const;
+      const rows = await readAll((after) => listWallets(db, whole, { limit: 1, after }, NOW));
+      return rows.map(({ wallet }) => wallet);
+    };
+    expect(await listed({})).to.deep.equal([other, owner, subaccount]);
+    expect(await listed({ order: "smallest" })).to.deep.equal([subaccount, owner, other]);
+    expect(await listed({ below: millicents(0) })).to.deep.equal([subaccount]);
+    expect(await listed({ atLeast: millicents(0) })).to.deep.equal([other, owner]);
+    expect(await listed({ currency: "COIN" })).to.deep.equal([owner]);
+    expect(await listed({ traderId: owner })).to.deep.equal([owner, subaccount]);
+    expect(await listed({ restricted: true })).to.deep.equal([owner, subaccount]);
   });
 });

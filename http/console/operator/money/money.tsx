@@ -1,7 +1,7 @@
 /** Money report: what came in is what is held, to the last $0.00001, computed twice (contract section 8.17). */
 
 import type { z } from "zod";
-import type { MoneyReport } from "../../../admin/schemas/operator.js";
+import type { MoneyReport } from "../../../admin/schemas/money.js";
 import { Link } from "../../app/router.js";
 import { call } from "../../data/api.js";
 import { useResource } from "../../data/resource.js";
@@ -57,7 +57,8 @@ export default function MoneyPage() {
         )}
       </Loaded>
       <p>
-        The wallets of one trader are at the <Link to="/operator/desk">desk</Link>.
+        <Link to="/operator/money/wallets">All wallets</Link>, or those of one trader at the{" "}
+        <Link to="/operator/desk">desk</Link>.
       </p>
     </Frame>
   );

@@ -4,7 +4,7 @@ import { readDraft, type Draft } from "../../../../http/console/ticket/draft.js"
 import { nearest, stepped, tableOf } from "../../../../http/console/ticket/steps.js";
 import { previewed, profits, scheduleOf, worstBill } from "../../../../http/console/ticket/sums.js";
 import { contracts, millicents, ticks } from "../../../../actors/units.js";
-import { csvOf } from "../../../../http/console/portfolio/csv.js";
+import { csvOf } from "../../../../http/console/data/csv.js";
 import { endInWords } from "../../../../http/console/data/reasons.js";
 
 const TABLE = tableOf(["0.001", "0.002", "0.050", "0.055", "0.060", "0.945", "0.950", "0.951", "0.999"]);

@@ -4,9 +4,9 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { call, type Query } from "../data/api.js";
 import { asRefusal, isAborted, type Refusal } from "../data/refusal.js";
 import { showQuantity } from "../data/money.js";
-import { Button } from "../parts/button.js";
-import { Notice } from "../parts/notice.js";
-import { csvOf, type CsvColumn } from "./csv.js";
+import { Button } from "./button.js";
+import { Notice } from "./notice.js";
+import { csvOf, type CsvColumn } from "../data/csv.js";
 
 /** Rows of a page of an export. */
 const PAGE_ROWS = 1_000;
@@ -99,7 +99,7 @@ export function ExportButton<Row>({ name, path, query, columnsFor }: ExportProps
     setProgress(undefined);
   };
   return (
-    <div class="portfolio-export">
+    <div class="export">
       <Button busy={progress !== undefined} onClick={() => void run()}>
         Export as CSV
       </Button>

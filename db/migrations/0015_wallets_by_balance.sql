@@ -1,0 +1,1 @@
+CREATE INDEX "balances_total" ON "balances" USING btree ("currency","total","wallet");
