@@ -3,6 +3,7 @@
 import { and, asc, desc, gt, lt, sql, type SQL } from "drizzle-orm";
 import type { PgColumn, PgSelect } from "drizzle-orm/pg-core";
 import { LOWER_UUID } from "../actors/uuid.js";
+import type { Database, Queries } from "./database.js";
 
 /** A request for one page of a list. */
 export interface PageRequest {
@@ -97,6 +98,36 @@ export async function pageByMonth<Row>(
   if ((startsAfter ?? 0) >= recentTs) return read(bounds);
   const recent = await read({ ...bounds, startsAfter: recentTs });
   return recent.next === undefined ? read(bounds) : recent;
+}
+
+/** Number of rows that are converted at once; more would hold the event loop for several ms. */
+const SLICE_ROWS = 500;
+
+/**
+ * Reads one page in slices of one state of the tables, so that a long page lets the event loop serve others meanwhile.
+ * `read` reads a slice. Throws `InvalidCursor`.
+ */
+export async function pageInSlices<Row>(
+  db: Database,
+  request: PageRequest,
+  read: (db: Queries, request: PageRequest) => Promise<Page<Row>>,
+): Promise<Page<Row>> {
+  if (request.limit <= SLICE_ROWS) return read(db, request);
+  return db.transaction(
+    async (tx) => {
+      const items: Row[] = [];
+      let { after, offset } = request;
+      for (;;) {
+        const limit = Math.min(SLICE_ROWS, request.limit - items.length);
+        const slice = await read(tx, { limit, after, offset });
+        items.push(...slice.items);
+        if (slice.next === undefined || items.length === request.limit) return { ...slice, items };
+        after = slice.next;
+        offset = undefined;
+      }
+    },
+    { isolationLevel: "repeatable read", accessMode: "read only" },
+  );
 }
 
 /** Returns the order of a keyset, for `orderBy`. */

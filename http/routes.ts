@@ -7,6 +7,7 @@ import type { Database } from "../db/database.js";
 import type { Log } from "../stream/log/log.js";
 import type { SettlementJob } from "../stream/jobs/settlement.js";
 import type { GatewayExchange } from "../stream/log/ports.js";
+import type { LongWork } from "../stream/services/long-work.js";
 import type { ReadModelTime } from "../stream/services/read-model-time.js";
 import type { Tickets } from "../stream/services/tickets.js";
 import type { TokenBuckets } from "../stream/services/token-buckets.js";
@@ -93,6 +94,7 @@ export interface RouteParts {
   /** Format that all processes read. */
   readonly formats: Formats;
   readonly tables: Pick<ReadModelTime, "completeMs">;
+  readonly longWork: LongWork;
   readonly clocks: Pick<Log, "clockReport" | "confirmTime">;
   readonly log: Pick<Log, "quarantine" | "dismiss">;
   readonly status: () => Promise<ServiceStatus>;

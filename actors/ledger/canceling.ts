@@ -1,6 +1,5 @@
 /** Cancels at the ledger: selects the orders, and passes the cancels on to the markets. */
 
-import type { Currency } from "../market/types.js";
 import type { AccountOrder } from "./account.js";
 import type { LedgerCommand, LedgerReply, OrderFilter } from "./commands.js";
 import type { CancelingDelta } from "./deltas.js";
@@ -17,10 +16,12 @@ function openOrder(order: AccountOrder): OpenOrder {
   return { orderId, clientId, marketId, outcome, currency, price, qty: remaining, tif, status, expiresAt };
 }
 
-/** Returns the open orders of a wallet, oldest first; with a currency, only those in it. */
-export function openOrders(wallet: Wallet, currency?: Currency): readonly OpenOrder[] {
-  const orders = [...wallet.orders.values()];
-  return orders.filter((order) => currency === undefined || order.currency === currency).map(openOrder);
+/** Returns the open orders of a wallet that are chosen, oldest first. */
+export function openOrders(
+  wallet: Wallet,
+  isChosen: (order: Pick<OpenOrder, "orderId">) => boolean = () => true,
+): readonly OpenOrder[] {
+  return [...wallet.orders.values()].filter(isChosen).map(openOrder);
 }
 
 /** Passes cancels on to the markets of the orders that are open. */

@@ -141,7 +141,7 @@ function walletSnapshot(
   const isTooLarge = page !== undefined && page.of < needed;
   const isLeftOut = part === "balances" || isTooLarge;
   const isOnPage = (id: string): boolean => page === undefined || walletPageOf(id, page.of) === page.page;
-  const open = isLeftOut ? [] : openOrders(wallet).filter(({ orderId }) => isOnPage(orderId));
+  const open = isLeftOut ? [] : openOrders(wallet, ({ orderId }) => isOnPage(orderId));
   const positions = isLeftOut ? [] : walletPositions(wallet).filter(({ marketId }) => isOnPage(marketId));
   return {
     wallet: walletId,

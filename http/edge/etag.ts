@@ -3,8 +3,10 @@
 import { createHash } from "node:crypto";
 
 /** Returns a strong tag of the parts that identify a version; equal parts always serve equal bytes. */
-export function etagOf(...parts: readonly (string | number)[]): string {
-  return `"${createHash("sha256").update(parts.join(" ")).digest("base64url").slice(0, 22)}"`;
+export function etagOf(...parts: readonly (string | number | Buffer)[]): string {
+  const hash = createHash("sha256");
+  for (const part of parts) hash.update(typeof part === "number" ? String(part) : part).update(" ");
+  return `"${hash.digest("base64url").slice(0, 22)}"`;
 }
 
 /** Returns whether an `If-None-Match` header names the tag. */

@@ -7,6 +7,7 @@ import { unreachable } from "../../actors/unreachable.js";
 import type { Database } from "../../db/database.js";
 import { findOrder, findOrderByClientId, type OrderRecord } from "../../db/queries/trading/orders.js";
 import type { GatewayExchange } from "../../stream/log/ports.js";
+import type { LongWork } from "../../stream/services/long-work.js";
 import { IDS } from "../docs/examples.js";
 import { BATCH_REFUSALS, ORDER_REFUSALS } from "../docs/refusals.js";
 import type { Reference } from "../reference/reference.js";
@@ -52,6 +53,7 @@ interface OrderParts {
   readonly reads: ReadModel;
   readonly trading: Trading;
   readonly limits: Limits;
+  readonly longWork: LongWork;
 }
 
 function requestOf(
@@ -286,8 +288,7 @@ export function orderRoutes(parts: OrderParts) {
       await reads.freshness.reach(ledgerOf(traderId));
       if (clientId !== undefined)
         return { body: await shown(await findOrderByClientId(reads.db, wallet, clientId)) };
-      const body = await ordersPage({ reads, reference }, wallet, { ...query, status });
-      return { body, rows: body.items.length };
+      return ordersPage(parts, { wallet, reader: traderId }, { ...query, status });
     },
   });
 

@@ -1,19 +1,24 @@
 /** Open orders, positions and fills of a wallet (contract section 5.17). */
 
+import type { z } from "zod";
 import { ledgerOf } from "../../actors/actor.js";
+import type { OpenOrder, WalletPosition } from "../../actors/ledger/types.js";
 import type { Database } from "../../db/database.js";
 import { listPositions } from "../../db/queries/trading/positions.js";
 import type { Exchange } from "../../stream/log/ports.js";
+import type { LongWork } from "../../stream/services/long-work.js";
 import { IDS, UNCHANGED } from "../docs/examples.js";
 import { etagOf, matchesEtag } from "../edge/etag.js";
+import type { Incoming } from "../edge/incoming.js";
 import type { Reference } from "../reference/reference.js";
 import { signedOrSession, TRADING } from "../request/access.js";
 import { pageOf } from "../request/fields.js";
 import { ACCOUNT, perRows, READ } from "../request/metering.js";
-import { route } from "../request/route.js";
+import { route, Serialized, type Reply } from "../request/route.js";
 import type { ReadModel } from "../trading/freshness.js";
-import { readHoldings } from "../trading/ledger-client.js";
+import { readHoldings, type Holdings, type Trader } from "../trading/ledger-client.js";
 import { scopeOf } from "../trading/scope.js";
+import { SharedRuns } from "../trading/shared-runs.js";
 import {
   AccountOrders,
   AccountPositions,
@@ -24,7 +29,7 @@ import {
   WalletQuery,
 } from "./schemas/orders.js";
 import { SUBACCOUNT_REFUSALS, walletToRead } from "./subaccounts.js";
-import { fillsPage } from "./wallet-lists.js";
+import { fillsPage, serializeRows } from "./wallet-lists.js";
 import { openOrderOnWire, outcomeIdOf, positionOnWire } from "./wire.js";
 
 interface PortfolioParts {
@@ -32,12 +37,47 @@ interface PortfolioParts {
   readonly exchange: Exchange;
   readonly reference: Reference;
   readonly reads: ReadModel;
+  readonly longWork: LongWork;
+}
+
+/** Open orders or positions of a wallet, as they are sent. */
+interface Held {
+  readonly etag: string;
+  readonly json: Buffer;
+}
+
+/** Returns what a wallet holds, or 304 to a client that has it. */
+function replyOf<Answer>({ etag, json }: Held, incoming: Incoming): Reply<Answer | undefined> {
+  const headers = { ETag: etag, "Cache-Control": "no-cache" };
+  if (matchesEtag(incoming.header("if-none-match"), etag)) return { status: 304, headers, body: undefined };
+  return { headers, body: new Serialized<Answer>(() => json, json) };
 }
 
 /** Bound of the answer, which has no pages. A wallet may hold more positions. */
 const MAX_POSITIONS = 100_000;
 
-export function portfolioRoutes({ db, exchange, reference, reads }: PortfolioParts) {
+export function portfolioRoutes(parts: PortfolioParts) {
+  const { db, exchange, reference, reads, longWork } = parts;
+  const held = new SharedRuns<Held>();
+
+  /**
+   * Reads the open orders or positions of a wallet from its ledger, and serializes them. Requests that come while a read is
+   * in progress share the next one.
+   */
+  const read = (
+    name: "open" | "positions",
+    { traderId, wallet }: Trader,
+    rowsOf: (holdings: Holdings) => Promise<{ readonly seq: number; readonly rows: readonly Buffer[] }>,
+  ): Promise<Held> =>
+    held.run(`${name} ${wallet}`, () =>
+      longWork.run(traderId, async () => {
+        const { seq, rows } = await rowsOf(await readHoldings(exchange, traderId, wallet));
+        const parts = [Buffer.from(`{"seq":${seq},"${name}":[`), ...rows, Buffer.from("]}")];
+        // Of a large wallet some rows may be newer than the seq, so it alone does not identify a version.
+        return longWork.piece(() => ({ etag: etagOf(wallet, ...parts), json: Buffer.concat(parts) }));
+      }),
+    );
+
   const openOrders = route("GET /v3/account/orders", {
     access: signedOrSession(TRADING),
     metering: ACCOUNT,
@@ -52,18 +92,13 @@ export function portfolioRoutes({ db, exchange, reference, reads }: PortfolioPar
       exampleQuery: { subaccount: IDS.keyId },
     },
     run: async ({ caller, query, incoming }) => {
-      const { traderId, wallet } = await walletToRead(db, caller, query);
-      const { orders } = await readHoldings(exchange, traderId, wallet);
-      const { seq } = orders;
-      const open = orders.open.filter(({ status }) => status === "OPEN");
-      // Of a large wallet some orders may be newer than the seq, so it alone does not identify a version.
-      const etag = etagOf(wallet, "orders", seq, ...open.flatMap(({ orderId, qty }) => [orderId, qty]));
-      const headers = { ETag: etag, "Cache-Control": "no-cache" };
-      if (matchesEtag(incoming.header("if-none-match"), etag))
-        return { status: 304, headers, body: undefined };
-      const markets = await reference.marketsById(open.map(({ marketId }) => marketId));
-      const body = { seq, open: open.map((order) => openOrderOnWire(markets.get(order.marketId), order)) };
-      return { headers, body };
+      const found = await read("open", await walletToRead(db, caller, query), async ({ orders }) => {
+        const open = orders.open.filter(({ status }) => status === "OPEN");
+        const markets = await reference.marketsById(open.map(({ marketId }) => marketId));
+        const onWire = (order: OpenOrder) => openOrderOnWire(markets.get(order.marketId), order);
+        return { seq: orders.seq, rows: await serializeRows(longWork, open, onWire) };
+      });
+      return replyOf<z.output<typeof AccountOrders>>(found, incoming);
     },
   });
 
@@ -81,24 +116,14 @@ export function portfolioRoutes({ db, exchange, reference, reads }: PortfolioPar
       exampleQuery: { subaccount: IDS.keyId },
     },
     run: async ({ caller, query, incoming }) => {
-      const { traderId, wallet } = await walletToRead(db, caller, query);
-      const { seq, positions } = (await readHoldings(exchange, traderId, wallet)).positions;
-      const rows = positions.flatMap(({ marketId, currency, outcome, qty, cost }) => [
-        marketId,
-        currency,
-        outcome,
-        qty,
-        cost,
-      ]);
-      const etag = etagOf(wallet, "positions", seq, ...rows);
-      const headers = { ETag: etag, "Cache-Control": "no-cache" };
-      if (matchesEtag(incoming.header("if-none-match"), etag))
-        return { status: 304, headers, body: undefined };
-      const markets = await reference.marketsById(positions.map(({ marketId }) => marketId));
-      const shown = positions.map((position) =>
-        positionOnWire(outcomeIdOf(markets.get(position.marketId), position.outcome), position),
-      );
-      return { headers, body: { seq, positions: shown } };
+      const found = await read("positions", await walletToRead(db, caller, query), async (holdings) => {
+        const { seq, positions } = holdings.positions;
+        const markets = await reference.marketsById(positions.map(({ marketId }) => marketId));
+        const onWire = (position: WalletPosition) =>
+          positionOnWire(outcomeIdOf(markets.get(position.marketId), position.outcome), position);
+        return { seq, rows: await serializeRows(longWork, positions, onWire) };
+      });
+      return replyOf<z.output<typeof AccountPositions>>(found, incoming);
     },
   });
 
@@ -116,8 +141,7 @@ export function portfolioRoutes({ db, exchange, reference, reads }: PortfolioPar
     run: async ({ caller, query }) => {
       const { traderId, wallet } = await walletToRead(db, caller, query);
       await reads.freshness.reach(ledgerOf(traderId));
-      const body = await fillsPage({ reads, reference }, wallet, query);
-      return { body, rows: body.items.length };
+      return fillsPage(parts, { wallet, reader: traderId }, query);
     },
   });
 

@@ -1,9 +1,14 @@
 /** Pages of the orders and fills of one wallet, for its trader and for operators (contract sections 5.17 and 8.10). */
 
 import type { z } from "zod";
+import type { Page } from "../../db/page.js";
 import { listFills } from "../../db/queries/trading/fills.js";
 import { listOrders } from "../../db/queries/trading/orders.js";
+import type { LongWork } from "../../stream/services/long-work.js";
+import { retryAfter } from "../edge/headers.js";
 import type { Reference } from "../reference/reference.js";
+import { Refused } from "../request/errors.js";
+import { Serialized } from "../request/route.js";
 import type { ReadModel } from "../trading/freshness.js";
 import { scopeOf } from "../trading/scope.js";
 import type { FillsQuery, OrdersQuery } from "./schemas/orders.js";
@@ -12,37 +17,92 @@ import { fillOnWire, orderOnWire } from "./wire.js";
 interface WalletListParts {
   readonly reads: Pick<ReadModel, "db">;
   readonly reference: Reference;
+  readonly longWork: LongWork;
+}
+
+/** Wallet to list, and the one for whom it is listed. */
+interface Reading {
+  readonly wallet: string;
+  readonly reader: string;
 }
 
 type OrdersOf = Omit<z.output<typeof OrdersQuery>, "subaccount" | "clientId">;
 type FillsOf = Omit<z.output<typeof FillsQuery>, "subaccount">;
 
-/** Returns a page of the orders of a wallet. Throws `InvalidCursor`; refuses as `scopeOf` does. */
-export async function ordersPage({ reads, reference }: WalletListParts, wallet: string, query: OrdersOf) {
-  const {
-    event,
-    market,
-    outcome,
-    status: statuses,
-    currency,
-    startsAfter,
-    startsBefore,
-    limit,
-    after,
-  } = query;
-  const scope = await scopeOf(reference, { event, market, outcome });
-  const filter = { wallet, ...scope, currency, statuses, startsAfter, startsBefore };
-  const { items, next } = await listOrders(reads.db, filter, { limit, after });
-  const markets = await reference.marketsById(items.map(({ marketId }) => marketId));
-  return { items: items.map((order) => orderOnWire(markets.get(order.marketId), order)), next };
+/** Number of lists of one reader that may run and wait. */
+const MAX_LISTS = 16;
+/** Number of rows that are serialized at once, which takes about 1 ms. */
+const SLICE_ROWS = 500;
+
+/**
+ * Returns a page of the orders of a wallet. Throws `InvalidCursor`; refuses as `scopeOf` does, and `RATE_LIMIT_EXCEEDED`
+ * when too many lists of the reader wait.
+ */
+export function ordersPage(parts: WalletListParts, { wallet, reader }: Reading, query: OrdersOf) {
+  const { event, market, outcome, status: statuses, currency, startsAfter, startsBefore } = query;
+  const { reads, reference } = parts;
+  return inTurn(parts.longWork, reader, async () => {
+    const scope = await scopeOf(reference, { event, market, outcome });
+    const filter = { wallet, ...scope, currency, statuses, startsAfter, startsBefore };
+    const page = await listOrders(reads.db, filter, query);
+    const markets = await reference.marketsById(page.items.map(({ marketId }) => marketId));
+    return pageReply(parts.longWork, page, (order) => orderOnWire(markets.get(order.marketId), order));
+  });
 }
 
-/** Returns a page of the fills of a wallet. Throws `InvalidCursor`; refuses as `scopeOf` does. */
-export async function fillsPage({ reads, reference }: WalletListParts, wallet: string, query: FillsOf) {
-  const { event, market, outcome, order: orderId, currency, startsAfter, startsBefore, limit, after } = query;
-  const scope = await scopeOf(reference, { event, market, outcome });
-  const filter = { wallet, ...scope, orderId, currency, startsAfter, startsBefore };
-  const { items, next } = await listFills(reads.db, filter, { limit, after });
-  const markets = await reference.marketsById(items.map(({ marketId }) => marketId));
-  return { items: items.map((fill) => fillOnWire(markets.get(fill.marketId), fill)), next };
+/** Returns a page of the fills of a wallet. Throws and refuses as `ordersPage` does. */
+export function fillsPage(parts: WalletListParts, { wallet, reader }: Reading, query: FillsOf) {
+  const { event, market, outcome, order: orderId, currency, startsAfter, startsBefore } = query;
+  const { reads, reference } = parts;
+  return inTurn(parts.longWork, reader, async () => {
+    const scope = await scopeOf(reference, { event, market, outcome });
+    const filter = { wallet, ...scope, orderId, currency, startsAfter, startsBefore };
+    const page = await listFills(reads.db, filter, query);
+    const markets = await reference.marketsById(page.items.map(({ marketId }) => marketId));
+    return pageReply(parts.longWork, page, (fill) => fillOnWire(markets.get(fill.marketId), fill));
+  });
+}
+
+/** Reads and serializes a list of a reader after the earlier ones. Refuses `RATE_LIMIT_EXCEEDED`. */
+export function inTurn<Result>(
+  longWork: LongWork,
+  reader: string,
+  list: () => Promise<Result>,
+): Promise<Result> {
+  if (longWork.lengthOf(reader) >= MAX_LISTS) {
+    const message = `${MAX_LISTS} lists are being read or wait; wait for the answer to one of them`;
+    throw new Refused("RATE_LIMIT_EXCEEDED", message, {}, retryAfter(1));
+  }
+  return longWork.run(reader, list);
+}
+
+/** Serializes the rows of a list in slices; returns their JSON without the brackets of the array. */
+export async function serializeRows<Row>(
+  longWork: LongWork,
+  rows: readonly Row[],
+  onWire: (row: Row) => object,
+): Promise<Buffer[]> {
+  const slices: Buffer[] = [];
+  for (let from = 0; from < rows.length; from += SLICE_ROWS) {
+    const slice = rows.slice(from, from + SLICE_ROWS);
+    const separator = from === 0 ? "" : ",";
+    slices.push(
+      await longWork.piece(() =>
+        Buffer.from(separator + slice.map((row) => JSON.stringify(onWire(row))).join(",")),
+      ),
+    );
+  }
+  return slices;
+}
+
+async function pageReply<Row, Item extends object>(
+  longWork: LongWork,
+  { items, next }: Page<Row>,
+  onWire: (row: Row) => Item,
+) {
+  const rows = await serializeRows(longWork, items, onWire);
+  const end = next === undefined ? "]}" : `],"next":${JSON.stringify(next)}}`;
+  const json = Buffer.concat([Buffer.from('{"items":['), ...rows, Buffer.from(end)]);
+  const body = new Serialized<{ items: Item[]; next?: string | undefined }>(() => json, json);
+  return { body, rows: items.length };
 }

@@ -22,6 +22,9 @@ export interface Trader {
   readonly wallet: string;
 }
 
+/** Orders and positions of a wallet. */
+export type Holdings = Pick<WalletSnapshot, "orders" | "positions">;
+
 /** Options of a query, which changes nothing; its answer is not remembered, so that the log is not written. */
 export const READ_ONLY = { rememberMs: 0 } as const;
 
@@ -154,10 +157,6 @@ export async function readBalances(
  * Returns the present orders and positions of a trader's wallet. Of a wallet that takes several pages the seqs are those
  * of the first page: what is newer is in the result or in the deltas after them, or in both. Throws `Unavailable`.
  */
-export function readHoldings(
-  exchange: Ledgers,
-  traderId: string,
-  wallet: string,
-): Promise<Pick<WalletSnapshot, "orders" | "positions">> {
+export function readHoldings(exchange: Ledgers, traderId: string, wallet: string): Promise<Holdings> {
   return readWalletBase(walletQueries(exchange, ledgerShardOf(traderId), wallet));
 }

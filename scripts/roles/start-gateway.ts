@@ -57,6 +57,7 @@ import { announcedName, FormatAnnouncer } from "../../stream/log/formats.js";
 import { checkInstallation } from "../../stream/log/installation.js";
 import { FirstAnswers } from "../../stream/services/first-answers.js";
 import { Invalidations } from "../../stream/services/invalidations.js";
+import { LongWork } from "../../stream/services/long-work.js";
 import { ProcessReporter, ProcessReports } from "../../stream/services/process-reports.js";
 import { SharedSamples } from "../../stream/services/shared-samples.js";
 import { ReadModelTime } from "../../stream/services/read-model-time.js";
@@ -245,6 +246,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       routesRemember: () => formats.activeFor(REMEMBER_MS) >= REMEMBERED_IN_LEDGER,
       onError,
     });
+    const longWork = new LongWork();
     const throttle = settings.throttle ?? sharedThrottle(buckets);
     const signatures = new Signatures(brand, reference);
     const tokens = new WebTokens(settings.jwtWebSecret);
@@ -344,6 +346,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       approvalLimit: settings.approvalLimit,
       formats,
       tables,
+      longWork,
       clocks: log,
       log,
       readiness: ready,
@@ -368,6 +371,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       trading: streamTrading({ reference, trading, locations }),
       catalog,
       throttle,
+      longWork,
       queries: streamQueries(catalogPages({ reads, tables })),
       readJson,
       onError,

@@ -6,6 +6,7 @@ import { EventWatch } from "./market/event-watch.js";
 import { FlushScheduler } from "./socket/flush-scheduler.js";
 import type { Caller, Catalog, Disconnects, Queries, Throttle, Trading } from "./ports.js";
 import { MAX_REQUEST_BYTES } from "./socket/protocol.js";
+import type { LongWork } from "../services/long-work.js";
 import type { Replicas } from "./market/replicas.js";
 import { Rooms } from "./market/rooms.js";
 import { Session } from "./socket/session.js";
@@ -28,6 +29,8 @@ export interface BridgePorts {
   readonly disconnects: Disconnects;
   readonly catalog: Catalog;
   readonly throttle: Throttle;
+  /** Runs the parts of requests that take long, of all sockets and of the rest of the process. */
+  readonly longWork: LongWork;
   readonly queries: Queries;
   /** Parses one JSON document as strictly as REST bodies are parsed. Throws on any other input. */
   readonly readJson: (bytes: Uint8Array) => unknown;
@@ -59,10 +62,10 @@ export interface Bridge {
 
 /** Creates a bridge that has no sockets yet. */
 export function bridge(ports: BridgePorts): Bridge {
-  const { replicas, wallets, catalog, throttle, onError, sandbox = false } = ports;
+  const { replicas, wallets, catalog, throttle, longWork, onError, sandbox = false } = ports;
   const scheduler = new FlushScheduler();
   const events = new EventWatch(catalog, onError);
-  const shared = { replicas, wallets, catalog, throttle, rooms: new Rooms(scheduler), events };
+  const shared = { replicas, wallets, catalog, throttle, longWork, rooms: new Rooms(scheduler), events };
   const sessions = new Set<Session>();
   const slowCheck = setInterval(() => {
     const now = performance.now();

@@ -2,10 +2,11 @@
 
 import { and, eq } from "drizzle-orm";
 import type { Currency } from "../../../actors/market/types.js";
-import type { Queries } from "../../database.js";
+import type { Database } from "../../database.js";
 import {
   page,
   pageByMonth,
+  pageInSlices,
   within,
   type Keyset,
   type Page,
@@ -31,11 +32,7 @@ const BY_TIME: Keyset<FillRecord> = {
 };
 
 /** Lists fills, newest first. Throws `InvalidCursor`. */
-export async function listFills(
-  db: Queries,
-  filter: FillFilter,
-  request: PageRequest,
-): Promise<Page<FillRecord>> {
+export function listFills(db: Database, filter: FillFilter, request: PageRequest): Promise<Page<FillRecord>> {
   const wanted = (bounds: TimeBounds) =>
     and(
       eq(fills.wallet, filter.wallet),
@@ -44,7 +41,9 @@ export async function listFills(
       inMarkets(fills, filter),
       within(fills.ts, bounds),
     );
-  return pageByMonth(BY_TIME, request, filter, (bounds) =>
-    page(db.select().from(fills).$dynamic(), BY_TIME, request, wanted(bounds)),
+  return pageInSlices(db, request, (queries, slice) =>
+    pageByMonth(BY_TIME, slice, filter, (bounds) =>
+      page(queries.select().from(fills).$dynamic(), BY_TIME, slice, wanted(bounds)),
+    ),
   );
 }

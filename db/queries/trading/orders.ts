@@ -2,11 +2,12 @@
 
 import { and, asc, eq, gt, inArray, isNull, lte, ne, notInArray, or, type SQL } from "drizzle-orm";
 import type { Currency, RejectReason } from "../../../actors/market/types.js";
-import type { Queries } from "../../database.js";
+import type { Database, Queries } from "../../database.js";
 import {
   keyOrder,
   page,
   pageByMonth,
+  pageInSlices,
   RECENT_MS,
   within,
   type Keyset,
@@ -150,12 +151,19 @@ export async function findOrdersByClientIds(
 }
 
 /** Lists orders, newest first. Throws `InvalidCursor`. */
-export async function listOrders(
-  db: Queries,
+export function listOrders(
+  db: Database,
   filter: OrderListFilter,
   request: PageRequest,
 ): Promise<Page<OrderRecord>> {
-  const read = (bounds: TimeBounds): Promise<Page<OrderRecord>> =>
-    page(db.select().from(orders).$dynamic(), BY_ACCEPTANCE, request, matching({ ...filter, ...bounds }));
-  return isOfOpen(filter) ? read(filter) : pageByMonth(BY_ACCEPTANCE, request, filter, read);
+  return pageInSlices(db, request, (queries, slice) => {
+    const read = (bounds: TimeBounds): Promise<Page<OrderRecord>> =>
+      page(
+        queries.select().from(orders).$dynamic(),
+        BY_ACCEPTANCE,
+        slice,
+        matching({ ...filter, ...bounds }),
+      );
+    return isOfOpen(filter) ? read(filter) : pageByMonth(BY_ACCEPTANCE, slice, filter, read);
+  });
 }

@@ -8,6 +8,7 @@ import { findSubaccount, findSubaccountByKey } from "../../../db/queries/account
 import { findTrader } from "../../../db/queries/accounts/traders.js";
 import { findAnyOrder } from "../../../db/queries/trading/orders.js";
 import { listTransactions } from "../../../db/queries/trading/transactions.js";
+import type { LongWork } from "../../../stream/services/long-work.js";
 import { IDS } from "../../docs/examples.js";
 import type { Reference } from "../../reference/reference.js";
 import { operatorWith } from "../../request/access.js";
@@ -27,12 +28,14 @@ interface TraderRecordParts {
   readonly db: Database;
   readonly reads: ReadModel;
   readonly reference: Reference;
+  readonly longWork: LongWork;
 }
 
 /** Codes with which a wallet that is not there is refused. */
 const OF_WALLET = ["TRADER_NOT_FOUND", "SUBACCOUNT_NOT_FOUND", "NOT_A_SUBACCOUNT_KEY"] as const;
 
-export function traderRecordRoutes({ db, reads, reference }: TraderRecordParts) {
+export function traderRecordRoutes(parts: TraderRecordParts) {
+  const { db, reads, reference } = parts;
   const requireTrader = async (traderId: string): Promise<string> => {
     if ((await findTrader(db, traderId)) === undefined) throw new Refused("TRADER_NOT_FOUND");
     return traderId;
@@ -58,9 +61,9 @@ export function traderRecordRoutes({ db, reads, reference }: TraderRecordParts) 
       refuses: OF_WALLET,
       exampleQuery: { subaccount: IDS.keyId, market: IDS.marketId },
     },
-    run: async ({ query, id }) => {
+    run: async ({ caller, query, id }) => {
       const wallet = await walletToRead(id("traderId"), query.subaccount);
-      return { body: await ordersPage({ reads, reference }, wallet, query) };
+      return ordersPage(parts, { wallet, reader: caller.accountId }, query);
     },
   });
 
@@ -94,9 +97,9 @@ export function traderRecordRoutes({ db, reads, reference }: TraderRecordParts) 
       refuses: OF_WALLET,
       exampleQuery: { subaccount: IDS.keyId, order: IDS.orderId },
     },
-    run: async ({ query, id }) => {
+    run: async ({ caller, query, id }) => {
       const wallet = await walletToRead(id("traderId"), query.subaccount);
-      return { body: await fillsPage({ reads, reference }, wallet, query) };
+      return fillsPage(parts, { wallet, reader: caller.accountId }, query);
     },
   });
 

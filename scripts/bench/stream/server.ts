@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { type WebSocket, WebSocketServer } from "ws";
+import { LongWork } from "../../../stream/services/long-work.js";
 import { bridge, WS_OPTIONS } from "../../../stream/ws/bridge.js";
 import type { Trading } from "../../../stream/ws/ports.js";
 import { Replicas } from "../../../stream/ws/market/replicas.js";
@@ -60,6 +61,7 @@ function bridged(): (socket: WebSocket, connection: Socket) => void {
     disconnects: { arm: unused, disarm: unused },
     catalog,
     throttle: { charge: () => Promise.resolve({ granted: true, remaining: 512, retryAfterS: 0 }) },
+    longWork: new LongWork(),
     queries: { markets: unused, events: unused },
     readJson: (bytes) => JSON.parse(new TextDecoder().decode(bytes)) as unknown,
     onError: fail,

@@ -46,7 +46,7 @@ export function privateSnapshotFields(
   channels: readonly PrivateChannel[],
 ): Field[] {
   if (feed === undefined) return [];
-  return channels.map((channel) => [channel, JSON.stringify(feed.snapshot(channel))]);
+  return channels.map((channel) => [channel, feed.snapshot(channel)]);
 }
 
 /** Returns the missed batches by channel, without the channels that cannot be resumed or were not requested. */

@@ -3,6 +3,7 @@
 import { CURRENCIES } from "../../../actors/market/types.js";
 import { bitOf, channelsOf, type Mask, type PrivateChannel, watches } from "../channels.js";
 import { Unavailable } from "../../log/ports.js";
+import type { LongWork } from "../../services/long-work.js";
 import type { EventWatch } from "../market/event-watch.js";
 import type { WatchedChannels } from "./faults.js";
 import type { Outbox } from "./outbox.js";
@@ -26,6 +27,7 @@ import { marketFrames } from "../wire.js";
 
 /** Parts of the bridge that all of its sockets share. */
 export interface Shared extends Sources {
+  readonly longWork: LongWork;
   readonly rooms: Rooms;
   readonly events: EventWatch;
 }
@@ -68,6 +70,10 @@ export class Subscriptions {
   /** Answers with a snapshot, or with the batches missed since `since`, and continues from there without a gap. */
   async subscribe(nonce: number, selection: Selection, since: Since | undefined): Promise<void> {
     const prepared = await this.#prepare(selection, since);
+    await this.#inTurn(() => this.#start(nonce, prepared, since));
+  }
+
+  #start(nonce: number, prepared: Prepared, since: Since | undefined): void {
     if (this.#closed) {
       this.#release(prepared);
       return;
@@ -108,6 +114,14 @@ export class Subscriptions {
   /** Answers with the snapshot of a selection and changes no subscription. */
   async snapshot(nonce: number, selection: Selection): Promise<void> {
     const prepared = await this.#prepare(selection, undefined);
+    await this.#inTurn(() => this.#show(nonce, prepared));
+  }
+
+  #show(nonce: number, prepared: Prepared): void {
+    if (this.#closed) {
+      this.#release(prepared);
+      return;
+    }
     this.#requireCurrent(prepared);
     const { currency, markets, channels, wallet } = prepared;
     for (const { replica } of markets) this.#shared.rooms.of(replica).flush();
@@ -228,6 +242,12 @@ export class Subscriptions {
     this.#events.clear();
     for (const marketId of [...this.#markets.keys()]) this.#updateChannels(marketId);
     this.#dropWallet();
+  }
+
+  /** Runs the part of a request that makes a snapshot, after those of all sockets of the trader. */
+  #inTurn(answer: () => void): Promise<void> {
+    const { longWork } = this.#shared;
+    return longWork.run(`stream ${this.#caller.traderId}`, () => longWork.piece(answer));
   }
 
   /** Prepares a selection. Watches events before their markets are listed, so that no market is missed in between. */

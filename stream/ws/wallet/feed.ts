@@ -73,8 +73,8 @@ export class WalletFeed {
     return this.#fold.orders;
   }
 
-  /** Returns `{ seq, open }` or `{ seq, positions }`. Accepted orders that do not rest yet are left out. */
-  snapshot(channel: PrivateChannel): object {
+  /** Returns `{ seq, open }` or `{ seq, positions }` as JSON. Accepted orders that do not rest yet are left out. */
+  snapshot(channel: PrivateChannel): string {
     return this.#fold.snapshot(channel);
   }
 

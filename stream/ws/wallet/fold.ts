@@ -45,6 +45,8 @@ export class WalletFold {
   readonly #positions = new Map<string, WalletPosition>();
   readonly #seqs: Record<PrivateChannel, number>;
   readonly #pageSeqs: readonly Readonly<Record<PrivateChannel, number>>[];
+  /** JSON of the orders and positions in a snapshot; a change replaces the object of its order or position. */
+  readonly #texts = new WeakMap<OpenOrder | WalletPosition, string>();
 
   constructor(markets: ReadonlyMap<string, MarketIdentity>, { orders, positions, pageSeqs }: WalletBase) {
     this.#markets = markets;
@@ -70,18 +72,30 @@ export class WalletFold {
     return new Set(live.map(({ marketId }) => marketId));
   }
 
-  /** Returns `{ seq, open }` or `{ seq, positions }`. Accepted orders that do not rest yet are left out. */
-  snapshot(channel: PrivateChannel): object {
+  /** Returns `{ seq, open }` or `{ seq, positions }` as JSON. Accepted orders that do not rest yet are left out. */
+  snapshot(channel: PrivateChannel): string {
     const seq = this.#seqs[channel];
     if (channel === "orders") {
       const resting = this.orders.filter(({ status }) => status === "OPEN");
-      return { seq, open: resting.map((order) => openOrderOnWire(this.#market(order.marketId), order)) };
+      return `{"seq":${seq},"open":[${this.#textOf(resting, openOrderOnWire)}]}`;
     }
     const held = [...this.#positions.values()].filter(({ qty }) => qty > 0);
-    return {
-      seq,
-      positions: held.map((position) => positionOnWire(this.#market(position.marketId), position)),
+    return `{"seq":${seq},"positions":[${this.#textOf(held, positionOnWire)}]}`;
+  }
+
+  /** Returns the JSON of the items, separated by commas. Each item is serialized once, however many snapshots have it. */
+  #textOf<Item extends OpenOrder | WalletPosition>(
+    items: readonly Item[],
+    onWire: (market: MarketIdentity, item: Item) => object,
+  ): string {
+    const textOf = (item: Item): string => {
+      const known = this.#texts.get(item);
+      if (known !== undefined) return known;
+      const text = JSON.stringify(onWire(this.#market(item.marketId), item));
+      this.#texts.set(item, text);
+      return text;
     };
+    return items.map(textOf).join(",");
   }
 
   /** Folds the wallet's part of a batch of its ledger. Returns the batches to send. */

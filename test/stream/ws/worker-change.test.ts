@@ -21,7 +21,7 @@ import {
   orderRequest,
   placement,
 } from "../../support/exchange/commands.js";
-import { type Json, Mirror } from "./support/client.js";
+import { type Json, Mirror, snapshotOf } from "./support/client.js";
 import { ids } from "./support/exchange.js";
 import { until } from "../../support/until.js";
 
@@ -94,7 +94,11 @@ describe("replicas and private feeds on a log", function () {
     });
     const { feed } = await wallets.watch(ann, ann, () => errors.push("lost"));
     const mirror = new Mirror();
-    mirror.take({ snapshot: {}, orders: feed.snapshot("orders"), positions: feed.snapshot("positions") });
+    mirror.take({
+      snapshot: {},
+      orders: snapshotOf(feed, "orders"),
+      positions: snapshotOf(feed, "positions"),
+    });
     feed.onBatch(({ frame }) => mirror.take(JSON.parse(frame) as Json));
 
     const resting = await place(ann, 0, 450);

@@ -5,11 +5,14 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect } from "chai";
 import { WebSocket, WebSocketServer } from "ws";
+import { LongWork } from "../../../../stream/services/long-work.js";
 import { type Bridge, bridge, type BridgePorts, WS_OPTIONS } from "../../../../stream/ws/bridge.js";
 import type { Tail } from "../../../../stream/log/ports.js";
 import { Frame } from "../../../../stream/ws/socket/frames.js";
 import type { Caller } from "../../../../stream/ws/ports.js";
 import { Replicas } from "../../../../stream/ws/market/replicas.js";
+import type { PrivateChannel } from "../../../../stream/ws/channels.js";
+import type { WalletFeed } from "../../../../stream/ws/wallet/feed.js";
 import { Wallets } from "../../../../stream/ws/wallet/wallets.js";
 import { upgradeHeaders, type TestKey } from "../../../support/traders.js";
 import type { TestExchange } from "./exchange.js";
@@ -27,6 +30,11 @@ export interface TestServer {
   readonly armed: readonly string[];
   connect(caller: Caller): Promise<Client>;
   close(): Promise<void>;
+}
+
+/** Returns the snapshot of a private channel. */
+export function snapshotOf(feed: WalletFeed, channel: PrivateChannel): object {
+  return JSON.parse(feed.snapshot(channel)) as object;
 }
 
 /** Serves the exchange on a loopback port. */
@@ -63,6 +71,7 @@ export async function serve(
         return Promise.resolve({ granted: true, remaining: 100, retryAfterS: 0 });
       },
     },
+    longWork: new LongWork(),
     queries: {
       markets: () => Promise.resolve({ ok: true, page: { items: ["a market"], asOf: null } }),
       events: () => Promise.resolve({ ok: false, code: "INVALID_QUERY", message: "no such filter" }),

@@ -1,10 +1,12 @@
 import { expect } from "chai";
 import { emptyWallet } from "../../../../actors/ledger/state.js";
-import type { WalletSnapshot } from "../../../../actors/ledger/types.js";
-import { contracts, millicents } from "../../../../actors/units.js";
+import type { OpenOrder, WalletSnapshot } from "../../../../actors/ledger/types.js";
+import { contracts, millicents, ticks } from "../../../../actors/units.js";
 import { WalletFeed } from "../../../../stream/ws/wallet/feed.js";
 import { marketDefinition } from "../../../support/exchange/commands.js";
+import { usualLongestTurnMs } from "../../../support/loop/turns.js";
 import { until } from "../../../support/until.js";
+import { snapshotOf } from "../support/client.js";
 
 const WALLET: WalletSnapshot = {
   wallet: "w",
@@ -53,7 +55,43 @@ describe("the feed of a wallet", () => {
     await hold("left", 7);
     expect(failures).to.deep.equal([]);
     expect([loads.get("kept"), loads.get("left")]).to.deep.equal([1, 2]);
-    expect(feed.snapshot("positions")).to.have.property("positions").with.length(2);
+    expect(snapshotOf(feed, "positions")).to.have.property("positions").with.length(2);
+    feed.close();
+  });
+
+  it("serializes only the orders that have changed since its last snapshot", async () => {
+    const open = Array.from({ length: 5_000 }, (_, n): OpenOrder => ({
+      orderId: `order ${n}`,
+      marketId: "m",
+      outcome: 0,
+      currency: "CASH",
+      price: ticks(500),
+      qty: contracts(10),
+      tif: "GTC",
+      status: "OPEN",
+    }));
+    const feed = new WalletFeed({
+      snapshot: () => Promise.resolve({ ...WALLET, orders: { seq: 0, open } }),
+      market: (marketId) => Promise.resolve({ ...marketDefinition(), marketId }),
+      onError: (error) => expect.fail(String(error)),
+      onFailed: (error) => expect.fail(String(error)),
+    });
+    await feed.ready;
+    feed.snapshot("orders");
+    let seq = 0;
+    const change = { type: "order", kind: "reduce", wallet: "w", orderId: "order 7", marketId: "m" } as const;
+    const turnMs = await usualLongestTurnMs(() => {
+      seq += 1;
+      feed.push({ ts: seq, deltas: [{ ...change, seq, remaining: contracts(10 - seq) }] });
+      feed.snapshot("orders");
+      return Promise.resolve();
+    });
+    const shown = snapshotOf(feed, "orders") as { seq: number; open: { orderId: string; qty: number }[] };
+    expect(shown.seq).to.equal(seq);
+    expect(shown.open.filter(({ qty }) => qty !== 10)).to.have.length(1);
+    expect(shown.open[7]).to.include({ orderId: "order 7", qty: 10 - seq });
+    // All orders at once take 5 ms.
+    expect(turnMs).to.be.below(3);
     feed.close();
   });
 });

@@ -4,7 +4,7 @@ import { ledgerActor, ledgerShardOf } from "../../../../actors/actor.js";
 import type { LedgerDelta } from "../../../../actors/ledger/deltas.js";
 import { Wallets } from "../../../../stream/ws/wallet/wallets.js";
 import type { PrivateBatch } from "../../../../stream/ws/wallet/fold.js";
-import { type Json, Mirror, trader } from "../support/client.js";
+import { type Json, Mirror, snapshotOf, trader } from "../support/client.js";
 import { TestExchange } from "../support/exchange.js";
 import { flow, play, take, TRADERS } from "../support/flow.js";
 import { randomOf } from "../support/random.js";
@@ -63,7 +63,7 @@ describe("private feeds", () => {
       expect(errors.map(String)).to.have.length(1);
       expect(String(errors[0])).to.match(/^Error: unexpected value: .*future/);
       const again = await wallets.watch(ann, ann, () => undefined);
-      expect(again.feed.snapshot("orders")).to.deep.equal({ seq: 0, open: [] });
+      expect(snapshotOf(again.feed, "orders")).to.deep.equal({ seq: 0, open: [] });
       wallets.close();
     });
   }
@@ -80,8 +80,8 @@ describe("private feeds", () => {
         const begun = watched.then(({ feed }) => {
           mirror.take({
             snapshot: {},
-            orders: feed.snapshot("orders"),
-            positions: feed.snapshot("positions"),
+            orders: snapshotOf(feed, "orders"),
+            positions: snapshotOf(feed, "positions"),
           });
           feed.onBatch(({ frame }) => mirror.take(JSON.parse(frame) as Json));
           return feed;
@@ -95,7 +95,11 @@ describe("private feeds", () => {
         const late = await wallets.watch(ann, ann, () => undefined);
         expect(late.feed).to.equal(feed);
         const second = new Mirror();
-        second.take({ snapshot: {}, orders: feed.snapshot("orders"), positions: feed.snapshot("positions") });
+        second.take({
+          snapshot: {},
+          orders: snapshotOf(feed, "orders"),
+          positions: snapshotOf(feed, "positions"),
+        });
         expect(held(second)).to.deep.equal(truth(exchange, ann));
         wallets.close();
       }),
@@ -136,7 +140,11 @@ describe("private feeds", () => {
         const { orders, positions } = exchange.wallet(ann);
         await until(() => feed.seq("orders") === orders.seq && feed.seq("positions") === positions.seq);
         const mirror = new Mirror();
-        mirror.take({ snapshot: {}, orders: feed.snapshot("orders"), positions: feed.snapshot("positions") });
+        mirror.take({
+          snapshot: {},
+          orders: snapshotOf(feed, "orders"),
+          positions: snapshotOf(feed, "positions"),
+        });
         expect(held(mirror)).to.deep.equal(truth(exchange, ann));
         wallets.close();
       }),
@@ -333,7 +341,7 @@ describe("private feeds", () => {
     first.stop();
     const second = await wallets.watch(ann, ann, () => undefined);
     expect(second.feed).to.not.equal(first.feed);
-    expect(second.feed.snapshot("orders")).to.have.property("seq", 1);
+    expect(snapshotOf(second.feed, "orders")).to.have.property("seq", 1);
     wallets.close();
   });
 

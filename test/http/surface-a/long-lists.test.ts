@@ -1,0 +1,105 @@
+import { randomUUID } from "node:crypto";
+import { expect } from "chai";
+import { connect, disconnect, type Database } from "../../../db/database.js";
+import { migrate } from "../../../db/migrate.js";
+import { listOrders } from "../../../db/queries/trading/orders.js";
+import type { MarketRecord } from "../../../db/queries/catalog/markets.js";
+import type { Reference } from "../../../http/reference/reference.js";
+import { Refused } from "../../../http/request/errors.js";
+import { inTurn, ordersPage } from "../../../http/surface-a/wallet-lists.js";
+import { LongWork } from "../../../stream/services/long-work.js";
+import { freshDatabase, type FreshDatabase } from "../../support/servers.js";
+import { usualLongestTurnMs } from "../../support/loop/turns.js";
+
+const ORDERS = 5_000;
+/** Longest time in ms for which a list may hold the event loop; 5,000 orders at once hold it for 16 ms. */
+const MAX_TURN_MS = 8;
+
+describe("long lists", function () {
+  this.timeout(60_000);
+  const wallet = randomUUID();
+  const marketId = randomUUID();
+  const outcomes = [{ outcomeId: randomUUID() }, { outcomeId: randomUUID() }];
+  const reference = {
+    marketsById: () =>
+      Promise.resolve(new Map([[marketId, { marketId, outcomes } as unknown as MarketRecord]])),
+  } as unknown as Reference;
+  let database: FreshDatabase;
+  let db: Database;
+
+  before(async () => {
+    database = await freshDatabase(migrate);
+    db = connect(database.url);
+    await db.$client.query(
+      `insert into orders (order_id, wallet, trader_id, market_id, outcome, currency, price, qty, filled, remaining,
+         tif, status, ts, place, updated_ts, ended_ts)
+       select gen_random_uuid(), $1, $1, $2, i % 2, 'CASH', 1 + i % 40, 1, 0, 1, 'GTC', 'OPEN', 1000 + i, i, 1000 + i, 0
+       from generate_series(1, ${ORDERS}) i`,
+      [wallet, marketId],
+    );
+  });
+  after(async () => {
+    await disconnect(db);
+    await database.drop();
+  });
+
+  it("hold the event loop for a moment only, and have every row in order", async () => {
+    const parts = { reads: { db }, reference, longWork: new LongWork() };
+    const list = (limit: number, after?: string) =>
+      ordersPage(parts, { wallet, reader: "ann" }, { status: ["OPEN"], limit, after });
+    const all = await list(ORDERS);
+    const { items, next } = all.body.parse();
+    expect(all.rows).to.equal(ORDERS);
+    expect(items.map(({ createdTs }) => createdTs)).to.deep.equal(
+      Array.from({ length: ORDERS }, (_, index) => 1_000 + ORDERS - index),
+    );
+    expect(next).to.equal(undefined);
+    // A page that ends within a slice goes on behind it.
+    const first = (await list(1_234)).body.parse();
+    const second = (await list(ORDERS, first.next)).body.parse();
+    expect([...first.items, ...second.items]).to.deep.equal(items);
+    expect(await usualLongestTurnMs(() => list(ORDERS))).to.be.below(MAX_TURN_MS);
+  });
+
+  it("show one state of the tables, whatever changes while they are read", async () => {
+    const select = db.transaction.bind(db);
+    let changes = 0;
+    const transaction: Database["transaction"] = (work, config) =>
+      select(async (tx) => {
+        // The snapshot of the tables begins with the first statement.
+        await tx.execute("select 1");
+        const { rowCount } = await db.$client.query(
+          "update orders set status = 'CANCELED', ended_ts = 1 where wallet = $1 and place % 2 = 0",
+          [wallet],
+        );
+        changes += rowCount ?? 0;
+        return work(tx);
+      }, config);
+    const changed = Object.assign(Object.create(db) as Database, { transaction });
+    const { items } = await listOrders(changed, { wallet, statuses: ["OPEN"] }, { limit: ORDERS });
+    expect(changes).to.equal(ORDERS / 2);
+    expect(items).to.have.length(ORDERS);
+    expect((await listOrders(db, { wallet, statuses: ["OPEN"] }, { limit: ORDERS })).items).to.have.length(
+      ORDERS / 2,
+    );
+  });
+
+  it("of one reader run one after the other, and too many are refused", async () => {
+    const longWork = new LongWork();
+    let running = 0;
+    let most = 0;
+    const list = async (): Promise<void> => {
+      running += 1;
+      most = Math.max(most, running);
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      running -= 1;
+    };
+    const lists = Array.from({ length: 16 }, () => inTurn(longWork, "ann", list));
+    expect(() => inTurn(longWork, "ann", list))
+      .to.throw(Refused)
+      .with.property("code", "RATE_LIMIT_EXCEEDED");
+    await inTurn(longWork, "bob", list);
+    await Promise.all(lists);
+    expect(most).to.be.at.most(2);
+  });
+});
