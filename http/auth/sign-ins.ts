@@ -14,6 +14,7 @@ import { retryAfter } from "../edge/headers.js";
 import { siteOf, subscriberOf } from "../geo/addresses.js";
 import { Refused } from "../request/errors.js";
 import { retryAfterSeconds } from "../request/throttle.js";
+import { tooManyWait } from "./passwords/fair-slots.js";
 import type { PasswordTurn, Passwords } from "./passwords/passwords.js";
 import { hasSecondFactor, type SecondFactors } from "./second-factors.js";
 
@@ -50,7 +51,13 @@ const FAILURES_OF_ACCOUNT: TokenBucket = {
  */
 const WRONG_CODES: TokenBucket = { name: "wrong codes", capacity: 10, refill: 10, periodMs: 3_600_000 };
 
+/** Time in ms for which an address waits whose password found no place in the queue: the `Retry-After` of the refusal. */
+const BUSY_MS = 1_000;
+
 export class SignIns {
+  /** Times at which addresses that wait may try again, the earliest first. */
+  readonly #waiting = new Map<string, number>();
+
   constructor(private readonly parts: SignInParts) {}
 
   /** Charges a registration, and returns the hash of its password. Refuses `RATE_LIMIT_EXCEEDED`. */
@@ -70,10 +77,12 @@ export class SignIns {
 
   /**
    * Returns the account of an e-mail address when password and second factor are right. Refuses `INVALID_CREDENTIALS`,
-   * `TOTP_REQUIRED`, `ACCOUNT_LOCKED` for an operator who is not active, and `RATE_LIMIT_EXCEEDED`.
+   * `TOTP_REQUIRED`, `ACCOUNT_LOCKED` for an operator who is not active, `RATE_LIMIT_EXCEEDED`, and `UNAVAILABLE` when too
+   * many passwords wait.
    */
   async signIn(email: string, proof: Proof, from: Sender): Promise<Trader> {
     const address = subscriberOf(from.ip);
+    this.#refuseWaiting(address);
     await this.#spend(`web-address:${address}`, ATTEMPTS);
     const account = await this.#prove(email, proof, from);
     if (account.role === "operator" && account.state !== "ACTIVE") throw new Refused("ACCOUNT_LOCKED");
@@ -136,12 +145,33 @@ export class SignIns {
       failed = result === undefined;
       if (result === undefined) throw new Refused("INVALID_CREDENTIALS");
       return result;
+    } catch (error) {
+      if (error instanceof Refused && error.code === "UNAVAILABLE") this.#letWait(address);
+      throw error;
     } finally {
       if (!failed) {
         await this.#spend(...pair, -1);
         if (!known) await this.#spend(...all, -1);
       }
     }
+  }
+
+  /**
+   * Refuses an address that was refused for want of a place a moment ago, before anything is read: otherwise the guesses
+   * of a flood cost the service more than the hashes that they do not get.
+   */
+  #refuseWaiting(address: string): void {
+    const nowMs = performance.now();
+    if ((this.#waiting.get(address) ?? 0) > nowMs) throw tooManyWait();
+    for (const [earliest, untilMs] of this.#waiting) {
+      if (untilMs > nowMs) return;
+      this.#waiting.delete(earliest);
+    }
+  }
+
+  #letWait(address: string): void {
+    this.#waiting.delete(address);
+    this.#waiting.set(address, performance.now() + BUSY_MS);
   }
 
   async #spend(subject: string, bucket: TokenBucket, cost = 1): Promise<void> {

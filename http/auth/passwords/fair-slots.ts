@@ -24,6 +24,11 @@ interface Line {
   readonly waiters: Waiter[];
 }
 
+/** Returns the refusal of a task for which there is no place. */
+export function tooManyWait(): Refused {
+  return new Refused("UNAVAILABLE", "too many passwords are being checked; try again", {}, retryAfter(1));
+}
+
 /** Most senders whose last turns are known; the one served longest ago is forgotten, and counts as new. */
 const MAX_SENDERS = 100_000;
 
@@ -91,13 +96,7 @@ export class FairSlots {
     const equals = lines.filter((line) => !this.#isBefore(line, behind));
     // Turns go from both ends of equal lines to their middle.
     const last = equals[Math.floor((equals.length - (this.#isNewestNext ? 1 : 0)) / 2)] ?? behind;
-    const refusal = new Refused(
-      "UNAVAILABLE",
-      "too many passwords are being checked; try again",
-      {},
-      retryAfter(1),
-    );
-    last.waiters.pop()?.refuse(refusal);
+    last.waiters.pop()?.refuse(tooManyWait());
     // Otherwise those who come again at once after each refusal would stay before a sender who comes for the first time.
     if (last.waiters.length === 0) this.#serve(last.turn);
     this.#left(last);
