@@ -20,19 +20,19 @@ describe("shell of the console", () => {
     const { page } = await served.visit("/login");
     let arrive: () => void = () => undefined;
     const arrived = new Promise<void>((resolve) => (arrive = resolve));
-    await page.route("**/assets/status-*.js", async (route) => {
+    await page.route("**/assets/lab-*.js", async (route) => {
       await arrived;
       await route.continue();
     });
-    const links = page.getByRole("contentinfo");
-    await links.getByRole("link", { name: "Status" }).click();
-    await links.getByRole("link", { name: "Signature lab" }).click();
-    await page.getByRole("heading", { name: "Signature lab" }).waitFor();
-    const answer = page.waitForResponse("**/assets/status-*.js");
+    await page.getByRole("link", { name: "Signature lab" }).click();
+    // The footer is hidden until the code of a page has arrived; the header stays.
+    await page.getByRole("banner").getByRole("link", { name: "Status" }).click();
+    await page.getByRole("heading", { name: "Status", level: 1 }).waitFor();
+    const answer = page.waitForResponse("**/assets/lab-*.js");
     arrive();
     await (await answer).finished();
     await page.waitForTimeout(300);
-    expect(await page.getByRole("heading", { name: "Signature lab" }).count()).to.equal(1);
+    expect(await page.getByRole("heading", { name: "Status", level: 1 }).count()).to.equal(1);
   });
 
   it("says when the code of a page cannot be loaded, and tries again", async () => {
