@@ -1,13 +1,19 @@
-/** Tables as CSV (RFC 4180): lines end with CR LF, and a field with a comma, quote or line break is quoted. */
+/**
+ * Tables as CSV (RFC 4180): lines end with CR LF, and a field with a comma, quote or line break is quoted. Text that a
+ * spreadsheet would take for a formula begins with an apostrophe, because names come from other people.
+ */
 
 const SPECIAL = /[",\r\n]/;
+const FORMULA = /^[=+\-@\t\r]/;
+const AMOUNT = /^-?\d+(\.\d+)?$/;
 
 function field(value: string | number | boolean | undefined): string {
-  const text = value === undefined ? "" : String(value);
+  const given = value === undefined ? "" : String(value);
+  const text = FORMULA.test(given) && !AMOUNT.test(given) ? `'${given}` : given;
   return SPECIAL.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** Column of a CSV file: its heading, and its value in a row, which stays exactly as the exchange sent it. */
+/** Column of a CSV file: its heading, and its value in a row, as the exchange sent it. */
 export interface CsvColumn<Row> {
   readonly heading: string;
   readonly value: (row: Row) => string | number | boolean | undefined;

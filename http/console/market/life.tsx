@@ -1,7 +1,7 @@
 /** The state that the market is in, and its life so far. */
 
 import { Fragment } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import type { z } from "zod";
 import type { CatalogEvent, Lifecycle, Market } from "../../surface-a/schemas/catalog.js";
 import { call } from "../data/api.js";
@@ -56,7 +56,7 @@ export function Life({ market, event, steps }: LifeProps) {
           {fee.charged === "WHEN_LIVE" ? ", in play only" : ""}
         </dd>
       </dl>
-      <h3>Its life so far</h3>
+      <h3>The last 50 changes</h3>
       <Transitions
         marketId={market.marketId}
         state={[steps, market.status, market.paused, event?.status].join()}
@@ -77,14 +77,16 @@ function Transitions({ marketId, state }: TransitionsProps) {
       call<z.infer<typeof Lifecycle>>("GET", `/v3/public/catalog/markets/${marketId}/lifecycle`, { signal }),
     [marketId],
   );
+  const read = useRef(state);
   useEffect(() => {
-    if (life.value !== undefined) life.reload();
+    if (read.current !== state) life.reload();
+    read.current = state;
   }, [state]);
   return (
     <Loaded of={life} waiting={<Skeleton rows={3} />}>
       {({ items }) =>
         items.length === 0 ? (
-          <p class="quiet">Nothing is recorded yet.</p>
+          <p class="quiet">No change is recorded.</p>
         ) : (
           <ol class="life-steps">
             {items.map(({ kind, ts }) => (

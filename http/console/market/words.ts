@@ -65,7 +65,7 @@ export function closedWords(market: MarketAnswer, event: EventStatus | undefined
   switch (market.status) {
     case "OPEN":
       return market.paused === true
-        ? "Paused. Orders rest in the book; nothing matches, and cancels work."
+        ? "Paused. No new orders are taken and nothing matches; resting orders stay and can be canceled."
         : undefined;
     case "CLOSED":
       if (event === "CANCELED") return "The event is canceled. The market takes no orders.";
@@ -102,11 +102,11 @@ export function transitionWords(kind: LifecycleKind): string {
     case "GOLIVE":
       return "event in play, resting orders canceled";
     case "UNLIVE":
-      return "event not in play any more, resting orders canceled";
+      return "event out of play, resting orders canceled";
     case "PAUSE":
       return "paused";
     case "RESUME":
-      return "goes on after the pause";
+      return "resumed";
     default:
       return kind satisfies never;
   }

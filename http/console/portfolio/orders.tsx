@@ -64,7 +64,7 @@ interface Cancels {
   readonly latest: (order: OrderAnswer) => OrderAnswer;
 }
 
-function useCancels(subaccount: string): Cancels {
+function useCancels(subaccount: string, onCanceled: () => void): Cancels {
   const [refusal, setRefusal] = useState<Refusal>();
   const [canceling, setCanceling] = useState<ReadonlySet<string>>(new Set());
   const [ended, setEnded] = useState<ReadonlyMap<string, OrderAnswer>>(new Map());
@@ -91,9 +91,12 @@ function useCancels(subaccount: string): Cancels {
       await readUntilEnded(orderId);
     } catch (error) {
       setRefusal(asRefusal(error));
+      // A cancel that is refused, or has no answer, may be that of an order which has ended.
+      void readUntilEnded(orderId);
     } finally {
       running.current.delete(orderId);
       setCanceling(new Set(running.current));
+      onCanceled();
     }
   };
   return {
@@ -123,14 +126,19 @@ function WhyNoCancel({ label }: { readonly label: string }) {
   );
 }
 
-export function Orders({ subaccount, label }: TableProps) {
+interface OrdersProps extends TableProps {
+  /** Called when a cancel has ended. */
+  readonly onCanceled: () => void;
+}
+
+export function Orders({ subaccount, label, onCanceled }: OrdersProps) {
   const [typed, setTyped] = useQuery("status");
   const filter = FILTERS.find((one) => one === typed) ?? "all";
   const { market, clear } = useMarketFilter();
   const query = { subaccount, status: statusesOf(filter), market, ...useDays() };
   const list = useList<OrderAnswer>("/v3/orders", query);
   const names = useNames(list.rows);
-  const { refusal, dismiss, isCanceling, cancel, latest } = useCancels(subaccount);
+  const { refusal, dismiss, isCanceling, cancel, latest } = useCancels(subaccount, onCanceled);
   const rows = list.rows?.map(latest);
   const mayCancel = label === WEB && webKey.value !== undefined;
   return (
@@ -177,17 +185,21 @@ export function Orders({ subaccount, label }: TableProps) {
             ? [
                 {
                   title: "",
-                  cell: (order: OrderAnswer) =>
-                    isOpen(order) && (
-                      <Button
-                        kind="quiet"
-                        busy={isCanceling(order.orderId)}
-                        label={`Cancel: ${order.remaining} ${outcomeName(names, order)} at ${order.price}`}
-                        onClick={() => void cancel(order.orderId)}
-                      >
-                        {isCanceling(order.orderId) ? "Canceling" : "Cancel"}
-                      </Button>
-                    ),
+                  cell: (order: OrderAnswer) => {
+                    const text = isCanceling(order.orderId) ? "Canceling" : "Cancel";
+                    return (
+                      isOpen(order) && (
+                        <Button
+                          kind="quiet"
+                          busy={isCanceling(order.orderId)}
+                          label={`${text}: ${order.remaining} ${outcomeName(names, order)} at ${order.price}`}
+                          onClick={() => void cancel(order.orderId)}
+                        >
+                          {text}
+                        </Button>
+                      )
+                    );
+                  },
                 },
               ]
             : []),

@@ -49,7 +49,7 @@ export default function PortfolioPage() {
               <div class="portfolio-faucet">
                 <Faucet key={chosen?.keyId} subaccount={chosen} onDone={wallets.reload} />
               </div>
-              <Records account={account} subaccount={chosen} onExcluded={wallets.reload} />
+              <Records account={account} subaccount={chosen} onChange={wallets.reload} />
             </>
           );
         }}
@@ -78,10 +78,11 @@ function AccountState({ account }: { readonly account: AccountAnswer }) {
 interface RecordsProps {
   readonly account: AccountAnswer;
   readonly subaccount: Wallet | undefined;
-  readonly onExcluded: () => void;
+  /** Called when the orders, the money or the account have changed. */
+  readonly onChange: () => void;
 }
 
-function Records({ account, subaccount, onExcluded }: RecordsProps) {
+function Records({ account, subaccount, onChange }: RecordsProps) {
   if (subaccount === undefined) {
     return (
       <>
@@ -91,7 +92,7 @@ function Records({ account, subaccount, onExcluded }: RecordsProps) {
             <Link to="/">choose a market</Link>. For programs, open one under <Link to="/keys">Keys</Link>.
           </p>
         </Empty>
-        <SelfExclusion account={account} onExcluded={onExcluded} />
+        <SelfExclusion account={account} onExcluded={onChange} />
       </>
     );
   }
@@ -103,13 +104,13 @@ function Records({ account, subaccount, onExcluded }: RecordsProps) {
           case "positions":
             return <Positions subaccount={keyId} />;
           case "orders":
-            return <Orders subaccount={keyId} label={label} />;
+            return <Orders subaccount={keyId} label={label} onCanceled={onChange} />;
           case "fills":
             return <Fills subaccount={keyId} label={label} />;
           case "transactions":
             return <Transactions subaccount={keyId} label={label} />;
           case "break":
-            return <SelfExclusion account={account} onExcluded={onExcluded} />;
+            return <SelfExclusion account={account} onExcluded={onChange} />;
           default:
             return tab satisfies never;
         }

@@ -79,13 +79,14 @@ export function whyNotNow(action: EventAction, status: EventStatus, words: (stat
 
 /** Sums of what some markets hold. */
 export function sumOf(exposures: readonly MarketExposure[]) {
-  let [orders, contracts, cash] = [0, 0, ZERO];
+  let [orders, contracts, cash, coin] = [0, 0, ZERO, ZERO];
   for (const { openOrders, openContracts, escrow } of exposures) {
     orders += openOrders;
     contracts += openContracts;
     cash = add(cash, moneyOf(escrow.CASH));
+    coin = add(coin, moneyOf(escrow.COIN));
   }
-  return { orders, contracts, cash: formatMoney(cash) };
+  return { orders, contracts, cash: formatMoney(cash), coin: formatMoney(coin) };
 }
 
 /** Returns how many orders the closing or emptying of some markets cancels. */
@@ -93,6 +94,10 @@ export function canceledOrders(exposures: readonly MarketExposure[]): string {
   const { orders, contracts } = sumOf(exposures);
   if (orders === 0) return "No open order is canceled.";
   return `${plural(orders, "open order")} with ${plural(contracts, "unfilled contract")} ${orders === 1 ? "is" : "are"} canceled.`;
+}
+
+function heldWords({ cash, coin }: { readonly cash: string; readonly coin: string }): string {
+  return moneyOf(coin) === 0 ? showMoney(cash) : `${showMoney(cash)} and ${showMoney(coin, "COIN")}`;
 }
 
 /** Returns in sentences what an action on an event will do. */
@@ -117,11 +122,11 @@ export function consequences(
     const [pushed, priced] = [held("PUSH"), held("FMV")];
     if (pushed.count > 0)
       lines.push(
-        `${plural(pushed.count, "market")} without a fair price: every position is paid back what it cost, ${showMoney(pushed.cash)} of CASH in all.`,
+        `${plural(pushed.count, "market")} without a fair price: every position is paid back what it cost, ${heldWords(pushed)} in all.`,
       );
     if (priced.count > 0)
       lines.push(
-        `${plural(priced.count, "market")} with ${showMoney(priced.cash)} of CASH: closed, and then settled at prices that you enter.`,
+        `${plural(priced.count, "market")} with ${heldWords(priced)}: closed, and then settled at prices that you enter.`,
       );
   }
   lines.push(effect);

@@ -29,6 +29,7 @@ export function CloseMarket({
       onClose={onClose}
       confirm="Close the market"
       reason="optional"
+      disabled={exposure.value === undefined ? "The open orders are not counted yet." : undefined}
       act={async (reason) => {
         const body = { action: "close", reason: reason ?? "to be graded" };
         await call("POST", `/admin/v1/markets/${marketId}/status`, { body });

@@ -1,6 +1,8 @@
 /** Health of the exchange: one line a role, and one line a promise, each with its last hour. */
 
-import { showMoney, showQuantity } from "../../data/money.js";
+import { CURRENCIES, type Currency } from "../../../../actors/market/types.js";
+import { formatMoney, millicents } from "../../../../actors/units.js";
+import { moneyOf, showMoney, showQuantity } from "../../data/money.js";
 import { Notice } from "../../parts/notice.js";
 import { Table } from "../../parts/table.js";
 import { useHistory, type Sample } from "../history.js";
@@ -108,13 +110,7 @@ function promisesOf(health: HealthAnswer): readonly Line[] {
       read: ({ projectorLag }) => projectorLag,
       words: entries,
     },
-    {
-      name: "Money difference",
-      state: differenceWords(health.difference),
-      read: ({ difference }) =>
-        difference === null ? null : Number(difference.CASH) + Number(difference.COIN),
-      words: (value) => (value === 0 ? "none" : `${value} dollars`),
-    },
+    ...CURRENCIES.map((currency) => differenceLine(currency, health.difference)),
     {
       name: "Head-room of memory",
       state: room === null ? "cannot be read" : percent(room.memoryPercent),
@@ -167,9 +163,17 @@ function lagWords({ projecting, projectorLag: lag }: HealthAnswer): string {
   return lag === null ? "cannot be read" : entries(lag);
 }
 
-/** Returns the difference of the money report in words. */
-function differenceWords(difference: HealthAnswer["difference"]): string {
-  if (difference === null) return "cannot be read";
-  const off = [difference.CASH, difference.COIN].find((text) => Number(text) !== 0);
-  return off === undefined ? "$0.00" : `${showMoney(off)}; look at the money report`;
+/** Returns the line of the difference that the money report has in a currency. */
+function differenceLine(currency: Currency, difference: HealthAnswer["difference"]): Line {
+  const show = (amount: string): string => showMoney(amount, currency);
+  const now = difference?.[currency];
+  return {
+    name: currency === "CASH" ? "Money difference" : `Difference in ${currency}`,
+    state:
+      now === undefined
+        ? "cannot be read"
+        : `${show(now)}${moneyOf(now) === 0 ? "" : "; look at the money report"}`,
+    read: (sample) => (sample.difference === null ? null : moneyOf(sample.difference[currency])),
+    words: (amount) => show(formatMoney(millicents(amount))),
+  };
 }

@@ -52,7 +52,7 @@ describe("market page of a trader", function () {
 
     const { operator } = served.stack;
     await operator.setMarketStatus(world.knicks.winner.marketId, "pause");
-    await page.getByText("Paused. Orders rest in the book").waitFor();
+    await page.getByText("Paused. No new orders are taken").waitFor();
     await page.getByText("The market is paused. The ticket is locked until it goes on.").waitFor();
     await operator.setMarketStatus(world.knicks.winner.marketId, "resume");
     await page.getByText("The market is paused.").waitFor({ state: "detached" });

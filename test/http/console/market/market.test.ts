@@ -154,14 +154,16 @@ describe("market page of the console", function () {
     const { page } = opened;
     await page.getByRole("heading", { name: "Order" }).waitFor();
     expect(await page.locator("main").innerText())
-      .to.contain("Paused. Orders rest in the book; nothing matches, and cancels work.")
+      .to.contain(
+        "Paused. No new orders are taken and nothing matches; resting orders stay and can be canceled.",
+      )
       .and.contain("The market is paused. The ticket is locked until it goes on.");
     const life = page.locator(".life-steps li");
     await life.nth(0).getByText("paused").waitFor();
     await life.nth(1).getByText("opened").waitFor();
     await expectSound(opened);
     await stack.operator.setMarketStatus(marketId, "resume");
-    await life.filter({ hasText: "goes on after the pause" }).waitFor();
+    await life.filter({ hasText: "resumed" }).waitFor();
     expect(await page.locator("main").innerText()).to.not.contain("The market is paused.");
     await stack.operator.setMarketStatus(marketId, "pause");
     await page.goto("/");

@@ -187,7 +187,7 @@ describe("the operators' day in the console", function () {
     const opened = await visitAs(served.stack.operatorLogin, "owner", "/operator", NARROW);
     const { page } = opened;
     await shown(page, "Ants at Bees");
-    await row(page, "Money difference").getByText("$0.00").waitFor();
+    await row(page, "Money difference").getByText("$0.00", { exact: true }).waitFor();
     const { scrollWidth, clientWidth } = await page.evaluate(() => {
       const { documentElement: root } = document;
       return { scrollWidth: root.scrollWidth, clientWidth: root.clientWidth };
@@ -197,7 +197,7 @@ describe("the operators' day in the console", function () {
     await page.route("**/admin/v1/settlements", (route) => route.abort());
     await page.reload();
     await shown(page, "Cannot be read now: settlements.");
-    await row(page, "Money difference").getByText("$0.00").waitFor();
+    await row(page, "Money difference").getByText("$0.00", { exact: true }).waitFor();
     expect(await page.getByText("Nothing needs attention.").count()).to.equal(0);
   });
 

@@ -165,4 +165,15 @@ describe("CSV", () => {
       'name,amount,none\r\n"Knicks, ""the"" first",-90071992547.40991,\r\n"two\nlines",-90071992547.40991,\r\n',
     );
   });
+
+  it("holds no formula, because names come from other people", () => {
+    const columns = [{ heading: "name", value: ({ name }: { name: string }) => name }];
+    const names = ['=HYPERLINK("https://x.example")', "+1", "@home", "-2+3", "-2.00000"];
+    expect(
+      csvOf(
+        columns,
+        names.map((name) => ({ name })),
+      ),
+    ).to.equal(`name\r\n"'=HYPERLINK(""https://x.example"")"\r\n'+1\r\n'@home\r\n'-2+3\r\n-2.00000\r\n`);
+  });
 });
