@@ -51,7 +51,12 @@ export function Paged<Row>({ path, query = {}, version, empty, ...table }: Paged
     <Loaded of={first}>
       {({ items }) => (
         <>
-          <Table {...table} rows={[...items, ...(read?.items ?? [])]} empty={<Empty title={empty} />} />
+          <Table
+            stacks
+            {...table}
+            rows={[...items, ...(read?.items ?? [])]}
+            empty={<Empty title={empty} />}
+          />
           <Notice refusal={more.refusal} onDismiss={more.dismiss} />
           {next !== undefined && (
             <div class="buttons">

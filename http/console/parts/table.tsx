@@ -19,15 +19,17 @@ interface TableProps<Row> {
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string;
   readonly empty?: ComponentChildren;
+  /** Shows each row as lines of a title and a value where the page is narrow, for tables with more columns than fit. */
+  readonly stacks?: boolean;
 }
 
 /** A table. It scrolls sideways by itself where it is wider than the page. */
-export function Table<Row>({ label, columns, rows, keyOf, empty }: TableProps<Row>) {
+export function Table<Row>({ label, columns, rows, keyOf, empty, stacks = false }: TableProps<Row>) {
   if (rows.length === 0 && empty !== undefined) return <>{empty}</>;
   const classOf = ({ numeric, wide }: Column<Row>): string =>
     `${numeric === true ? "numeric" : ""} ${wide === true ? "wide" : ""}`.trim();
   return (
-    <div class="table" role="region" aria-label={label} tabIndex={0}>
+    <div class={stacks ? "table table-stacks" : "table"} role="region" aria-label={label} tabIndex={0}>
       <table>
         <thead>
           <tr>
@@ -42,7 +44,7 @@ export function Table<Row>({ label, columns, rows, keyOf, empty }: TableProps<Ro
           {rows.map((row) => (
             <tr key={keyOf(row)}>
               {columns.map((column) => (
-                <td key={column.title} class={classOf(column)}>
+                <td key={column.title} class={classOf(column)} data-title={column.title}>
                   {column.cell(row)}
                 </td>
               ))}

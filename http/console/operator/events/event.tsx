@@ -79,7 +79,7 @@ function Opened({ event, markets, exposures, held, reload }: Shown & { readonly 
           {event.league}, {event.sport}
         </dd>
         <dt>Holds</dt>
-        <dd class="number">
+        <dd>
           {plural(held.orders, "open order")}, {showMoney(held.cash)} of open interest
         </dd>
       </dl>

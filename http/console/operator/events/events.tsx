@@ -77,6 +77,7 @@ export default function EventsPage() {
       >
         {(rows) => (
           <Table
+            stacks
             label="Events"
             rows={rows}
             keyOf={({ eventId }) => eventId}

@@ -98,6 +98,7 @@ export function MarketsTable({ markets, exposures, reload }: MarketsTableProps) 
       <Notice refusal={act.refusal} onDismiss={act.dismiss} />
       <BatchReport batch={report?.batch} done={report?.done ?? ""} />
       <Table
+        stacks
         label="Markets"
         rows={markets}
         keyOf={({ marketId }) => marketId}

@@ -87,7 +87,7 @@ export default function PeoplePage() {
       {done !== undefined && <Note kind="done">{done}</Note>}
       <Loaded of={operators}>
         {(rows) => (
-          <Table label="Operators" columns={columns} rows={rows} keyOf={({ traderId }) => traderId} />
+          <Table stacks label="Operators" columns={columns} rows={rows} keyOf={({ traderId }) => traderId} />
         )}
       </Loaded>
       <Roles />

@@ -51,6 +51,7 @@ function LeagueList() {
       <Loaded of={leagues}>
         {({ items }) => (
           <Table
+            stacks
             label="Leagues"
             columns={[
               { title: "League", cell: (league) => league.name },
@@ -92,6 +93,7 @@ function TypeList() {
       <Loaded of={types}>
         {({ items }) => (
           <Table
+            stacks
             label="Types of markets"
             columns={[
               { title: "Type", cell: (type) => type.name },

@@ -15,6 +15,8 @@ interface Figure {
   /** Says why a plot may be empty. */
   readonly missing: string;
   readonly digits: number;
+  /** Greatest value of the figure; without one the plot ends above its greatest value. */
+  readonly most?: number;
 }
 
 const FIGURES: readonly Figure[] = [
@@ -24,6 +26,7 @@ const FIGURES: readonly Figure[] = [
     read: ({ memoryPercent }) => memoryPercent,
     missing: "Redis cannot be read.",
     digits: 1,
+    most: 100,
   },
   {
     title: "Disk left until new orders are refused",
@@ -31,6 +34,7 @@ const FIGURES: readonly Figure[] = [
     read: ({ diskPercent }) => diskPercent,
     missing: "Nobody reports the disk, because npm start does not run the servers.",
     digits: 1,
+    most: 100,
   },
   {
     title: "Lag of the lists",
@@ -69,7 +73,7 @@ export function Plots() {
 }
 
 function Plot({ figure, history }: { readonly figure: Figure; readonly history: History }) {
-  const { title, unit, read, missing, digits } = figure;
+  const { title, unit, read, missing, digits, most } = figure;
   const points = pointsOf(history, read);
   const last = points.findLast(({ value }) => value !== null)?.value;
   return (
@@ -78,7 +82,11 @@ function Plot({ figure, history }: { readonly figure: Figure; readonly history: 
       <p class="plot-now">
         <span class="number">{last?.toFixed(digits) ?? "–"}</span> {unit}
       </p>
-      {typeof last === "number" ? <Line title={title} points={points} /> : <Empty title={missing} />}
+      {typeof last === "number" ? (
+        <Line title={title} points={points} most={most} />
+      ) : (
+        <Empty title={missing} />
+      )}
     </section>
   );
 }
@@ -94,7 +102,13 @@ function token(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 }
 
-function Line({ title, points }: { readonly title: string; readonly points: readonly Point[] }) {
+interface LineProps {
+  readonly title: string;
+  readonly points: readonly Point[];
+  readonly most: number | undefined;
+}
+
+function Line({ title, points, most }: LineProps) {
   const place = useRef<HTMLDivElement>(null);
   const { value: appearance } = theme;
   const plot = useRef<UPlot>(undefined);
@@ -112,7 +126,10 @@ function Line({ title, points }: { readonly title: string; readonly points: read
         height: HEIGHT,
         legend: { show: false },
         cursor: { show: false },
-        scales: { x: { range: lastHour }, y: { range: (_plot, _min, max) => [0, Math.max(max, 1)] } },
+        scales: {
+          x: { range: lastHour },
+          y: { range: (_plot, _min, max) => [0, most ?? Math.max(max * 1.2, 1)] },
+        },
         axes: [axis, { ...axis, size: 56 }],
         series: [{}, { stroke: token("text"), width: 1.5, points: { show: false }, spanGaps: false }],
       },
@@ -126,9 +143,9 @@ function Line({ title, points }: { readonly title: string; readonly points: read
       observer.disconnect();
       made.destroy();
     };
-  }, [appearance]);
+  }, [appearance, most]);
   useEffect(() => {
     plot.current?.setData([points.map(({ ms }) => ms / 1_000), points.map(({ value }) => value)]);
-  }, [points, appearance]);
+  }, [points, appearance, most]);
   return <div ref={place} class="plot-line" role="img" aria-label={`${title}, the last hour`} />;
 }

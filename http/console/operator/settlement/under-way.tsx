@@ -19,6 +19,7 @@ interface UnderWayProps extends Pick<SettlementsAnswer, "items"> {
 export function UnderWay({ items, nameOf }: UnderWayProps) {
   return (
     <Table
+      stacks
       label="Settlements under way"
       rows={items}
       keyOf={({ settlementId }) => settlementId}
