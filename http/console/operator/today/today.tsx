@@ -60,7 +60,10 @@ export default function TodayPage() {
       ))}
       {unread.length > 0 && (
         <Note kind="warning">
-          <p>Cannot be read now: {unread.join(", ")}. What needs attention there is not known.</p>
+          <p>
+            Cannot be read now: {unread.join(", ")}. What needs attention there is not known.{" "}
+            <Link to="/status">Status</Link> says what still works for traders.
+          </p>
         </Note>
       )}
       {alerts.length === 0 && isKnown && <p class="quiet">Nothing needs attention.</p>}
