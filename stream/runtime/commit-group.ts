@@ -39,9 +39,11 @@ export interface CommitGroupPorts {
 
 /** Most actors in one step. */
 const MAX_ACTORS = 64;
-/** Most messages in one step, shared by its actors. A message can have twenty orders, and others wait for the step. */
-const MAX_MESSAGES = 64;
-/** Each actor of a step may have this many messages, even beyond `MAX_MESSAGES`. */
+/** Most messages in one step, shared by its actors. Others wait for the step. */
+const MAX_MESSAGES = 1_024;
+/** Approximate length of all messages in one step. A message can have many orders. */
+const MAX_MESSAGES_LENGTH = 1_048_576;
+/** Each actor of a step may have this many messages, even beyond the limits of the step. */
 const MIN_MESSAGES_EACH = 16;
 /** A step with this many deltas runs no further actor on its messages: these wait for the next step. */
 const MAX_DELTAS = 5_000;
@@ -63,6 +65,8 @@ export class CommitGroup {
   #joining: Partition[] = [];
   readonly #handOverGuard = new HandOverGuard();
   #currentStep: Promise<void> = Promise.resolve();
+  /** Mean length of the messages in the last step that had any. */
+  #messageLength = MAX_MESSAGES_LENGTH / MAX_MESSAGES;
   /** Begin of the current step on the monotonic clock, in ms. */
   #stepBeganMs = 0;
   /** Called when there may be work, and when an ownership ends. */
@@ -184,7 +188,7 @@ export class CommitGroup {
 
   /** Returns the next messages of each actor: from notifications if these have all of them, else from its mailbox. */
   async #readMessages(slots: readonly ReadySlot[]): Promise<Messages> {
-    const limit = Math.max(MIN_MESSAGES_EACH, Math.floor(MAX_MESSAGES / Math.max(1, slots.length)));
+    const limit = this.#messagesEach(slots.length);
     const messages: Messages = new Map();
     const unread: ReadySlot[] = [];
     for (const slot of slots) {
@@ -196,7 +200,24 @@ export class CommitGroup {
       else unread.push(slot);
     }
     if (unread.length > 0) await this.#readMailboxes(unread, limit, messages);
+    this.#measure(messages);
     return messages;
+  }
+
+  /** Returns the number of messages that each of some actors may have in a step. */
+  #messagesEach(actors: number): number {
+    const most = Math.min(MAX_MESSAGES, MAX_MESSAGES_LENGTH / this.#messageLength);
+    return Math.max(MIN_MESSAGES_EACH, Math.floor(most / Math.max(1, actors)));
+  }
+
+  #measure(messages: Messages): void {
+    let count = 0;
+    let length = 0;
+    for (const ofActor of messages.values()) {
+      count += ofActor.length;
+      for (const { body } of ofActor) length += body.length;
+    }
+    if (count > 0) this.#messageLength = length / count;
   }
 
   async #readMailboxes(slots: readonly ReadySlot[], limit: number, messages: Messages): Promise<void> {

@@ -64,18 +64,34 @@ describe("a commit group", () => {
     expect((await headOf(b))?.cursor, "the messages from the mailbox").to.equal("0-2");
   });
 
-  it("runs an actor on many messages in one step, beside many other actors", async () => {
-    const body = (id: string): string => packEnvelope({ id, commands: [{ kind: "add", n: 1 }] });
-    await log.append(
-      "l1",
-      Array.from({ length: 40 }, (_, index) => ({ to: a, body: body(`a ${index}`) })),
-    );
-    for (let other = 0; other < 40; other += 1)
-      await log.append("l2", [{ to: marketActor(`other ${other}`), body: body(`other ${other}`) }]);
+  it("runs an actor on many messages in one step, beside many other actors, and on fewer when they are long", async () => {
+    const others = Array.from({ length: 40 }, (_, other) => marketActor(`other ${other}`));
+    /** Sends 40 messages to an actor and one to each of the others, and runs a step on them. */
+    const stepOn = async (text: string): Promise<void> => {
+      const body = (): string => packEnvelope({ commands: [{ kind: "add", n: 1, text }] });
+      await log.append(
+        "l1",
+        Array.from({ length: 40 }, () => ({ to: a, body: body() })),
+      );
+      partitionOfWorker(worker, "l1").markUnread(a);
+      for (const to of others) {
+        await log.append("l2", [{ to, body: body() }]);
+        partitionOfWorker(worker, "l2").markUnread(to);
+      }
+      await worker.groupOf("l1").step();
+    };
+    const valueOfA = async (): Promise<number> => (await counterInLog(log, a)).value;
     await worker.groupOf("l1").step();
+    await stepOn("");
     await Promise.all([...worker.held.values()].map((partition) => partition.loaded()));
     await worker.groupOf("l1").step();
-    expect((await counterInLog(log, a)).value).to.equal(16);
+    const [first, long] = [await valueOfA(), "x".repeat(4_000)];
+    expect(first, "of the 40").to.equal(24);
+    await stepOn(long);
+    const second = await valueOfA();
+    expect(second - first, "the other 16, and 8 long ones").to.equal(24);
+    await stepOn(long);
+    expect((await valueOfA()) - second).to.equal(16);
   });
 
   it("gives every actor of a step the format that is active at its start", async () => {
