@@ -156,7 +156,7 @@ class Side {
   }
 
   get pending(): readonly AccountOrder[] {
-    return this.#pending ?? [];
+    return this.#pending ?? NO_ORDERS;
   }
 
   /** Highest open price, 0 for none. */
@@ -179,7 +179,9 @@ class Side {
   }
 }
 
+const NO_ORDERS: readonly AccountOrder[] = [];
 const NOTHING: Holding = { qty: NONE, cost: ZERO };
+const NO_REPLACEMENTS: readonly Replacing[] = [];
 
 export class Account {
   readonly marketId: string;
@@ -221,7 +223,7 @@ export class Account {
   /** Returns the held and open quantity of an outcome: the size to which the position could grow. */
   exposure(outcome: number): number {
     let size = this.holding(outcome).qty + this.#side(outcome).qty;
-    for (const { original, replacement } of this.#replacing ?? [])
+    for (const { original, replacement } of this.#replacing ?? NO_REPLACEMENTS)
       if (original.outcome === outcome) size -= Math.min(original.remaining, replacement.remaining);
     return size;
   }
@@ -320,7 +322,7 @@ export class Account {
   /** Returns the money that orders and their replacements need not hold twice. */
   #savedByReplacing(): Millicents {
     let saved = ZERO;
-    for (const { original, replacement } of this.#replacing ?? []) {
+    for (const { original, replacement } of this.#replacing ?? NO_REPLACEMENTS) {
       const both = contracts(Math.min(original.remaining, replacement.remaining));
       saved = add(saved, lesser(cost(original.price, original.remaining), cost(replacement.price, both)));
     }

@@ -91,10 +91,11 @@ function evolveAccepted(state: LedgerState, delta: AcceptedDelta, ts: number): v
   const { order, marketId } = delta;
   const accepted = accountOrder(delta);
   const key = accountKey(marketId, order.currency);
-  const account =
-    wallet.accounts.get(key) ??
-    new Account(marketId, order.currency, delta.voids, delta.outcomes, wallet.reserveRule);
-  wallet.accounts.set(key, account);
+  let account = wallet.accounts.get(key);
+  if (account === undefined) {
+    account = new Account(marketId, order.currency, delta.voids, delta.outcomes, wallet.reserveRule);
+    wallet.accounts.set(key, account);
+  }
   wallet.orders.set(order.orderId, accepted);
   account.add(accepted, originalOf(wallet, delta));
   rebalance(state, wallet, account);

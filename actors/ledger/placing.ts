@@ -204,7 +204,7 @@ function refusalOf(
     if (group.tripped) return "GROUP_LIMIT";
   }
   const tried = withOrder(wallet, accepted);
-  if (!tried.isReplacement && (isFull(wallet, openOrders) || tried.openOrdersOfMarket > MAX_MARKET_ORDERS))
+  if (!tried.isReplacement && (isFull(wallet, openOrders) || isFullInMarket(wallet, accepted.marketId)))
     return "OPEN_ORDER_LIMIT_EXCEEDED";
   if (tried.exposure > positionContracts) return "POSITION_LIMIT_EXCEEDED";
   const spare = available(wallet, order.currency);
@@ -226,7 +226,6 @@ function accountFor(
 interface Tried {
   /** True if the order counts as one with the order that it replaces. */
   readonly isReplacement: boolean;
-  readonly openOrdersOfMarket: number;
   /** Held and open quantity of the outcome. */
   readonly exposure: number;
   /** Amount by which the order raises the reserve of its account. It is negative for a replacement that needs less. */
@@ -240,7 +239,6 @@ function withOrder(wallet: Wallet, accepted: AcceptedDelta): Tried {
   account.add(order, originalOf(wallet, accepted));
   const tried = {
     isReplacement: order.replaces !== undefined,
-    openOrdersOfMarket: account.openOrders + openOrdersInOther(wallet, account),
     exposure: account.exposure(order.outcome),
     reserve: subtract(account.reserve(wallet.policy), account.reserved),
   };
@@ -256,12 +254,12 @@ function isFull({ orders }: Wallet, most: number): boolean {
   return count >= most;
 }
 
-/** Returns the number of open orders in the market of an account, in the other currencies. */
-function openOrdersInOther({ accounts }: Wallet, { marketId, currency }: Account): number {
+/** Returns true for a wallet that may have no more open orders in a market, in all currencies together. */
+function isFullInMarket({ orders, accounts }: Wallet, marketId: string): boolean {
+  if (orders.size < MAX_MARKET_ORDERS) return false;
   let count = 0;
-  for (const other of CURRENCIES)
-    if (other !== currency) count += accounts.get(accountKey(marketId, other))?.openOrders ?? 0;
-  return count;
+  for (const currency of CURRENCIES) count += accounts.get(accountKey(marketId, currency))?.openOrders ?? 0;
+  return count >= MAX_MARKET_ORDERS;
 }
 
 /** Returns the reserve of an order, and its refusal if it would be refused. */
