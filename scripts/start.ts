@@ -14,6 +14,7 @@ import { demoLogin } from "./demo/credentials.js";
 import { isFree } from "./embedded/ports.js";
 import { startPostgres } from "./embedded/postgres.js";
 import { embeddedRedisUrl, startRedis } from "./embedded/redis.js";
+import { WORKER_NODE_OPTIONS } from "./roles/node-options.js";
 import { loadSecrets } from "./secrets.js";
 import { DiskGuard, type DiskReports } from "./supervisor/disk-guard.js";
 import type { RoleProgram } from "./supervisor/role.js";
@@ -177,7 +178,8 @@ function programs(config: Config, port: SharedPort): RoleProgram[] {
     return Array.from({ length: count }, (_, index) => {
       const name = count === 1 ? role : `${role}-${index + 1}`;
       const program = { role, name, entry: entryOf(role), env: { ...env, PROCESS_NAME: name } };
-      return { ...program, hasLowPriority: role !== "worker", ...hooks };
+      const forWorker = { nodeOptions: WORKER_NODE_OPTIONS };
+      return { ...program, ...(role === "worker" ? forWorker : { hasLowPriority: true }), ...hooks };
     });
   });
 }

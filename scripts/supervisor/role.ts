@@ -13,6 +13,8 @@ export interface RoleProgram {
   /** Compiled module to run. */
   readonly entry: string;
   readonly env: Readonly<Record<string, string>>;
+  /** Options of Node for the process. */
+  readonly nodeOptions?: readonly string[];
   /** True: the role may end by itself with exit code 0. */
   readonly mayFinish?: boolean;
   /** True: the processes leave busy cores to others. */
@@ -42,6 +44,7 @@ export async function spawnRole(
     "/bin/sh",
     watched({ signal: "KILL", afterSeconds: ORPHAN_SECONDS }, process.execPath, [
       "--enable-source-maps",
+      ...(program.nodeOptions ?? []),
       program.entry,
     ]),
     { env: childEnvironment(program.env), detached: true, stdio: ["ignore", "pipe", "pipe", "pipe", "ipc"] },

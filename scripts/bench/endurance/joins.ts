@@ -9,7 +9,7 @@ import { embeddedRedisUrl } from "../../embedded/redis.js";
 import type { Exchange } from "../../replay/exchange.js";
 import { startBenchExchange } from "../bench-exchange.js";
 import { LeaseWatch } from "../orders/lease-watch.js";
-import { killProcess, startProcess } from "../orders/processes.js";
+import { killProcess, startWorker } from "../orders/processes.js";
 import type { Row } from "../table.js";
 import { openTraffic } from "./open-traffic.js";
 import type { Traffic } from "./traffic.js";
@@ -59,7 +59,7 @@ async function measure(exchange: Exchange): Promise<Row[]> {
   try {
     await flowFor(traffic, (flows) => flows.length >= WARM_UP_S);
     const join = async (): Promise<void> => {
-      workers.push(await startProcess("../../worker", { REDIS_URL: redisUrl, LOG_LEVEL: "info" }));
+      workers.push(await startWorker({ REDIS_URL: redisUrl, LOG_LEVEL: "info" }));
     };
     const end = async (signal: NodeJS.Signals): Promise<void> => {
       const worker = workers.pop();

@@ -6,6 +6,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { childEnvironment } from "../../config.js";
+import { WORKER_NODE_OPTIONS } from "../../roles/node-options.js";
 
 /** Length of a clock tick in `/proc`, in s. */
 const TICK_S = 0.01;
@@ -42,6 +43,13 @@ export async function startProcess(
     once(child, "exit").then(() => Promise.reject(new Error(`${file} ended before it was ready`))),
   ]);
   return child;
+}
+
+/** Starts a worker with the options that it has in production. */
+export function startWorker(environment: Readonly<Record<string, string>>): Promise<ChildProcess> {
+  return startProcess("../../worker", environment, {
+    execArgv: [...process.execArgv, ...WORKER_NODE_OPTIONS],
+  });
 }
 
 /** Kills a process; resolves when it has ended. */

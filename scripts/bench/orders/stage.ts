@@ -9,7 +9,7 @@ import { PARTITIONS } from "../../../actors/actor.js";
 import { RedisLog } from "../../../stream/redis/redis-log.js";
 import { loadConfig } from "../../config.js";
 import { startRedis } from "../../embedded/redis.js";
-import { cpuSeconds, killProcess, startProcess } from "./processes.js";
+import { cpuSeconds, killProcess, startWorker } from "./processes.js";
 
 export type Role = "load generator" | "worker" | "Redis" | "projector" | "gateway" | "jobs" | "Postgres";
 
@@ -91,7 +91,7 @@ export async function startStage(servers: Servers, workers: number): Promise<Sta
     counters = await RedisCounters.open(servers.url);
     const environment = { REDIS_URL: servers.url, LOG_LEVEL: "warn" };
     const starting = Array.from({ length: workers }, async () => {
-      children.push(await startProcess("../../worker", environment));
+      children.push(await startWorker(environment));
     });
     await Promise.all(starting);
     await partitionsShared(servers.url, workers);

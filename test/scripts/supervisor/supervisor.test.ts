@@ -5,6 +5,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { startRedis } from "../../../scripts/embedded/redis.js";
+import { WORKER_NODE_OPTIONS } from "../../../scripts/roles/node-options.js";
 import { isRunning, markOf } from "../../../scripts/supervisor/identity.js";
 import { openLog } from "../../../scripts/supervisor/log.js";
 import { type ProcessSet, type Server, startSet } from "../../../scripts/supervisor/supervisor.js";
@@ -50,6 +51,7 @@ async function withSet(
         name,
         entry: ROLE,
         env: { NAME: name, MODE: mode, JOURNAL: journal },
+        nodeOptions: WORKER_NODE_OPTIONS,
       })),
       replaceMs: 10_000,
       log,
@@ -83,6 +85,17 @@ describe("a supervised set", () => {
         "hello from worker",
         "hello from gateway",
       ]);
+    }));
+
+  it("runs a role with its options of Node, which `npm run worker` has too", () =>
+    withSet({ worker: "options" }, async ({ set, journal }) => {
+      await set.ready;
+      const options = WORKER_NODE_OPTIONS.join(" ");
+      expect(journal()).to.include(`worker --enable-source-maps ${options}`);
+      const { scripts } = JSON.parse(fs.readFileSync("package.json", "utf8")) as {
+        scripts: Record<string, string>;
+      };
+      expect(scripts["worker"]).to.equal(`node ${options} scripts/setup.mjs worker`);
     }));
 
   it("restarts a killed role", () =>
