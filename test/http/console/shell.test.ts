@@ -2,7 +2,8 @@
 import { expect } from "chai";
 import { expectSound, serveConsole } from "../../support/console/browser.js";
 
-describe("shell of the console", () => {
+describe("shell of the console", function () {
+  this.timeout(60_000);
   const served = serveConsole();
 
   it("answers a visitor at /, on a narrow page too", async () => {

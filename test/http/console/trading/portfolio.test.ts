@@ -7,7 +7,8 @@ import { newMarket, newTrader, type TestTrader } from "../../../support/traders.
 import { until } from "../../../support/until.js";
 import { callsOf, type Calls } from "../../calls.js";
 
-describe("portfolio of the console", () => {
+describe("portfolio of the console", function () {
+  this.timeout(60_000);
   const served = serveConsole();
   let trader: TestTrader;
   let calls: Calls;
