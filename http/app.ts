@@ -19,7 +19,7 @@ import { localsOf } from "./edge/incoming.js";
 import { crossOrigin } from "./edge/origins.js";
 import { publicUrlOf } from "./edge/public-url.js";
 import { requestLog, type Logger } from "./edge/request-log.js";
-import { Slowdown } from "./edge/slowdown.js";
+import { Slowdown } from "./edge/fair/slowdown.js";
 import type { Readiness } from "./ops/health.js";
 import type { Metrics } from "./ops/metrics.js";
 import { createAdmission, type AdmissionParts } from "./request/admission.js";

@@ -104,7 +104,7 @@ export interface RouteParts {
   readonly readiness: () => Promise<Readiness>;
   /** Returns the difference of the money report at a time in Unix ms. */
   readonly difference: (nowMs: number) => Promise<Difference>;
-  readonly healthHistory: Pick<HealthHistory, "samples">;
+  readonly healthHistory: Pick<HealthHistory, "read">;
   /** Offers market types flagged `qaOnly`. */
   readonly qa: boolean;
   /** Lets signers see the canonical text that the server built; off in production. */

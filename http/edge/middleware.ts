@@ -10,8 +10,8 @@ import { localsOf } from "./incoming.js";
 import { readTarget } from "./target.js";
 import { MemoryBuckets, type BucketSize } from "../request/throttle.js";
 import { refuseAtEdge } from "./refusals.js";
-import type { Slowdown } from "./slowdown.js";
-import { Turns } from "./turns.js";
+import type { Slowdown } from "./fair/slowdown.js";
+import { Turns } from "./fair/turns.js";
 
 /** Limits of the edge, per address and per request (contract section 5.20, Edge). */
 export interface EdgeLimits {

@@ -1,5 +1,6 @@
 /** Difference of the money report, as Postgres gives it. */
 
+import { performance } from "node:perf_hooks";
 import { formatMoney } from "../../actors/units.js";
 import type { Database } from "../../db/database.js";
 import { money } from "../../db/queries/operator/money.js";
@@ -7,8 +8,10 @@ import { money } from "../../db/queries/operator/money.js";
 /** Difference by currency; `null` while Postgres does not answer. */
 export type Difference = { readonly CASH: string; readonly COIN: string } | null;
 
-/** Time in ms for which a difference is answered again: it adds up the balances of all wallets. */
-const DIFFERENCE_MS = 15_000;
+/** Least time in ms for which a difference is answered again. */
+const LEAST_MS = 15_000;
+/** The same, as a multiple of the time that it took: it adds up the balances of all wallets, whatever their number. */
+const TIMES_ITS_READ = 100;
 
 /** Returns a reader of the difference at a time in Unix ms. */
 export function differenceReader(db: Database): (nowMs: number) => Promise<Difference> {
@@ -21,9 +24,14 @@ export function differenceReader(db: Database): (nowMs: number) => Promise<Diffe
     }
   };
   let last: Promise<Difference> | undefined;
-  let lastMs = 0;
+  let untilMs = -Infinity;
   return (nowMs) => {
-    if (last === undefined || nowMs >= lastMs + DIFFERENCE_MS) [last, lastMs] = [read(), nowMs];
+    if (last !== undefined && nowMs < untilMs) return last;
+    untilMs = Infinity;
+    const began = performance.now();
+    last = read().finally(() => {
+      untilMs = nowMs + Math.max(LEAST_MS, TIMES_ITS_READ * (performance.now() - began));
+    });
     return last;
   };
 }

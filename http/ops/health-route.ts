@@ -11,7 +11,7 @@ import { HealthSample, SAMPLE_MS, type HealthHistory } from "./history.js";
 interface HealthRouteParts {
   readonly readiness: () => Promise<Readiness>;
   readonly difference: (nowMs: number) => Promise<Difference>;
-  readonly healthHistory: Pick<HealthHistory, "samples">;
+  readonly healthHistory: Pick<HealthHistory, "read">;
 }
 
 const Count = z.int().nullable();
@@ -83,7 +83,7 @@ export function healthRoutes({ readiness, difference: readDifference, healthHist
       description:
         "Returns samples of the health, oldest first. In each interval one gateway takes a sample, which all gateways answer. A figure that could not be read is null, and an interval in which no gateway ran has no sample.",
     },
-    run: () => Promise.resolve({ body: { everyMs: SAMPLE_MS, items: [...healthHistory.samples] } }),
+    run: async () => ({ body: { everyMs: SAMPLE_MS, items: [...(await healthHistory.read())] } }),
   });
   return [show, history];
 }

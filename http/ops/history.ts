@@ -19,8 +19,8 @@ const HOUR_MS = 3_600_000;
 export const KEPT_SAMPLES = HOUR_MS / SAMPLE_MS;
 /** Time from the start of a gateway to its first sample, in ms: before, it does not follow every part yet. */
 const FIRST_MS = 5_000;
-/** Age in ms below which the last sample makes another one unnecessary. Gateways do not sample at the same times. */
-const FRESH_MS = 0.75 * SAMPLE_MS;
+/** Time in ms after a sample within which no gateway takes another one. */
+const CLAIM_MS = 0.9 * SAMPLE_MS;
 
 const Count = z.int().nullable();
 /** Figures of the health at one time; a figure that could not be read is null. */
@@ -104,7 +104,7 @@ export function requestRate(reports: () => readonly ProcessReport[]): (nowMs: nu
 }
 
 export interface HealthHistoryOptions {
-  readonly shared: Pick<SharedSamples, "add" | "read">;
+  readonly shared: Pick<SharedSamples, "claim" | "add" | "read">;
   readonly clock: Pick<Clock, "now" | "after">;
   readonly readiness: () => Promise<Readiness>;
   readonly difference: (nowMs: number) => Promise<Difference>;
@@ -137,7 +137,8 @@ export class HealthHistory {
   }
 
   /** Returns the samples of the last hour, oldest first. */
-  get samples(): readonly HealthSample[] {
+  async read(): Promise<readonly HealthSample[]> {
+    await this.#receive();
     this.#forget();
     return [...this.#samples.values()].toSorted((a, b) => a.ts - b.ts);
   }
@@ -157,10 +158,10 @@ export class HealthHistory {
     this.#forget();
     const nowMs = clock.now();
     const requests = this.#rate(nowMs);
-    if (Math.max(0, ...this.#samples.keys()) > nowMs - FRESH_MS) return;
+    // Without Redis, this gateway samples for itself.
+    if (!(await shared.claim(CLAIM_MS).catch(() => true))) return;
     const sample = sampleOf(nowMs, await readiness(), await difference(nowMs), requests);
     this.#samples.set(nowMs, sample);
-    // Without Redis, this gateway alone has the sample.
     await shared.add(JSON.stringify(sample)).catch(() => undefined);
   }
 

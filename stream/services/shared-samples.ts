@@ -28,6 +28,12 @@ export class SharedSamples {
     this.#kept = kept;
   }
 
+  /** Returns true to one process that asks within `ms`, which then adds a sample. Throws `Unavailable`. */
+  async claim(ms: number): Promise<boolean> {
+    const set = this.#connection.redis.set(`${this.#key}:claim`, "1", "PX", ms, "NX");
+    return (await orUnavailable(set, UNAVAILABLE)) === "OK";
+  }
+
   /** Stores a sample. Throws `Unavailable`. */
   async add(sample: string): Promise<void> {
     const { redis } = this.#connection;

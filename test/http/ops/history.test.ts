@@ -60,12 +60,19 @@ class ManualClock {
 class Store {
   readonly bodies: string[] = [];
   isAway = false;
+  #claimedUntilMs = 0;
 
-  open() {
+  open(clock: ManualClock) {
     let read = 0;
     const answer = <T>(value: () => T): Promise<T> =>
       this.isAway ? Promise.reject(new Error("away")) : Promise.resolve(value());
     return {
+      claim: (ms: number) =>
+        answer(() => {
+          if (clock.now() < this.#claimedUntilMs) return false;
+          this.#claimedUntilMs = clock.now() + ms;
+          return true;
+        }),
       add: (body: string) =>
         answer(() => {
           this.bodies.push(body);
@@ -93,7 +100,7 @@ describe("the last hour of the health", () => {
 
   async function gateway(): Promise<HealthHistory> {
     const history = new HealthHistory({
-      shared: store.open(),
+      shared: store.open(clock),
       clock,
       readiness: () => {
         reports += 1;
@@ -109,9 +116,9 @@ describe("the last hour of the health", () => {
 
   it("has the figures of each report", async () => {
     const history = await gateway();
-    expect(history.samples).to.deep.equal([]);
+    expect(await history.read()).to.deep.equal([]);
     await clock.pass(SAMPLE_MS);
-    expect(history.samples).to.deep.equal([
+    expect(await history.read()).to.deep.equal([
       {
         ts: START + 5_000,
         ready: true,
@@ -140,28 +147,29 @@ describe("the last hour of the health", () => {
   it("is bounded, and forgets what is older", async () => {
     const history = await gateway();
     await clock.pass(3 * HOUR_MS);
-    const { samples } = history;
+    const samples = await history.read();
     expect(samples).to.have.length(HOUR_MS / SAMPLE_MS);
     expect(samples[0]?.ts).to.be.greaterThan(clock.now() - HOUR_MS);
     history.stop();
     await clock.pass(2 * HOUR_MS);
-    expect(history.samples).to.deep.equal([]);
+    expect(await history.read()).to.deep.equal([]);
   });
 
-  it("is the same at every gateway, and one samples for all", async () => {
-    const first = await gateway();
-    await clock.pass(10_000);
-    const second = await gateway();
+  it("is the same at every gateway, and one samples for all, also of those that start together", async () => {
+    const [first, second] = [await gateway(), await gateway()];
     await clock.pass(HOUR_MS / 2);
     const late = await gateway();
-    expect(late.samples).to.have.length(61).and.to.deep.equal(first.samples);
-    expect(reports).to.equal(61);
+    expect(await late.read())
+      .to.have.length(60)
+      .and.to.deep.equal(await first.read());
+    expect(reports).to.equal(60);
     await clock.pass(SAMPLE_MS);
-    // The newest sample reaches another gateway when that one would take its own.
-    expect(second.samples).to.have.length(61).and.to.deep.equal(first.samples.slice(0, 61));
+    expect(await second.read())
+      .to.have.length(61)
+      .and.to.deep.equal(await first.read());
     first.stop();
     await clock.pass(2 * SAMPLE_MS);
-    expect(second.samples.at(-1)?.ts).to.be.greaterThan(clock.now() - 2 * SAMPLE_MS);
+    expect((await second.read()).at(-1)?.ts).to.be.greaterThan(clock.now() - 2 * SAMPLE_MS);
     second.stop();
     late.stop();
   });
@@ -170,7 +178,7 @@ describe("the last hour of the health", () => {
     const history = await gateway();
     store.isAway = true;
     await clock.pass(4 * SAMPLE_MS);
-    expect(history.samples).to.have.length(4);
+    expect(await history.read()).to.have.length(4);
     expect(store.bodies).to.deep.equal([]);
     history.stop();
   });
@@ -179,11 +187,11 @@ describe("the last hour of the health", () => {
     store.bodies.push('{"ts":1,"other":2}');
     const history = await gateway();
     await clock.pass(SAMPLE_MS);
-    expect(history.samples).to.have.length(1);
-    const [sample] = history.samples;
+    expect(await history.read()).to.have.length(1);
+    const [sample] = await history.read();
     store.bodies.push(JSON.stringify({ ...sample, ts: START + 10 * HOUR_MS }));
     await clock.pass(2 * SAMPLE_MS);
-    expect(history.samples).to.have.length(3);
+    expect(await history.read()).to.have.length(3);
     history.stop();
   });
 });

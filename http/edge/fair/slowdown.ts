@@ -3,7 +3,7 @@
  * request as soon as it has an answer, such as a loop that has gone wild, then takes little time from the others.
  */
 
-import { MemoryBuckets, type BucketSize } from "../request/throttle.js";
+import { MemoryBuckets, type BucketSize } from "../../request/throttle.js";
 
 /** Delay of such an answer, in ms. */
 export const SLOW_ANSWER_MS = 200;

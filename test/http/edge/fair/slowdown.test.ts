@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
-import { SLOW_ANSWER_MS } from "../../../http/edge/slowdown.js";
-import { startStack, type Stack } from "../../support/stack.js";
-import { newMarket, newTrader, type TestTrader } from "../../support/traders.js";
-import { send, signed, type Raw } from "../requests.js";
+import { SLOW_ANSWER_MS } from "../../../../http/edge/fair/slowdown.js";
+import { startStack, type Stack } from "../../../support/stack.js";
+import { newMarket, newTrader, type TestTrader } from "../../../support/traders.js";
+import { send, signed, type Raw } from "../../requests.js";
 
 /** Answers that cost no token and are sent at once, of each address. */
 const AT_ONCE = 5;

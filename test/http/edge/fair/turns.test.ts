@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { Slowdown, SLOW_ANSWER_MS } from "../../../http/edge/slowdown.js";
-import { Turns } from "../../../http/edge/turns.js";
+import { Slowdown, SLOW_ANSWER_MS } from "../../../../http/edge/fair/slowdown.js";
+import { Turns } from "../../../../http/edge/fair/turns.js";
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
