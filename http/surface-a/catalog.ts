@@ -15,6 +15,7 @@ import {
 import { lastTransitions } from "../../db/queries/catalog/transitions.js";
 import { listCandles, listTrades } from "../../db/queries/trading/trades.js";
 import { UNDERWAY } from "../../db/schema/catalog.js";
+import type { LongWork } from "../../stream/services/long-work.js";
 import type { ReadModelTime } from "../../stream/services/read-model-time.js";
 import type { Replicas } from "../../stream/ws/market/replicas.js";
 import { IDS, UNCHANGED } from "../docs/examples.js";
@@ -46,6 +47,7 @@ import {
   PublicTrade,
   TradesQuery,
 } from "./schemas/catalog.js";
+import { pageReply } from "./wallet-lists.js";
 import { coin, eventOnWire, marketOnWire, outcomeIdOf, tradeOnWire } from "./wire.js";
 
 /** Books of the markets as the market actors last published them. */
@@ -62,6 +64,7 @@ interface CatalogParts extends PageParts {
   readonly reference: Reference;
   readonly freshness: Freshness;
   readonly books: Pick<Books, "bookUnless">;
+  readonly longWork: LongWork;
 }
 
 /** Greatest range of a request for candles. Requests without a signature get less, because nobody pays for them. */
@@ -78,7 +81,7 @@ const DAY_MS = 86_400_000;
  * markets of these statuses.
  */
 export function catalogPages({ reads: { db }, tables }: PageParts) {
-  const eventsPage = async (query: z.output<typeof EventsQuery>) => {
+  const eventsOf = async (query: z.output<typeof EventsQuery>) => {
     const { league, status, startsAfter, startsBefore, ...page } = query;
     const filter = {
       leagues: league,
@@ -90,10 +93,10 @@ export function catalogPages({ reads: { db }, tables }: PageParts) {
     // The time is read first: what the tables receive during the query may be missing in the page.
     const asOf = tables.completeMs;
     const { items, next } = await listEvents(db, filter, page);
-    return { items: items.map(eventOnWire), next, asOf };
+    return { items, others: { next, asOf } };
   };
 
-  const marketsPage = async (query: z.output<typeof MarketsQuery>, statuses?: readonly MarketStatus[]) => {
+  const marketsOf = async (query: z.output<typeof MarketsQuery>, statuses?: readonly MarketStatus[]) => {
     const { league, marketType, eventStatus, event: eventId, startsAfter, startsBefore, ...page } = query;
     const filter = {
       leagues: league,
@@ -107,9 +110,9 @@ export function catalogPages({ reads: { db }, tables }: PageParts) {
     };
     const asOf = tables.completeMs;
     const { items, next } = await listMarkets(db, filter, page);
-    return { items: items.map(marketOnWire), next, asOf };
+    return { items, others: { next, asOf } };
   };
-  return { eventsPage, marketsPage };
+  return { eventsOf, marketsOf };
 }
 
 export function catalogRoutes(parts: CatalogParts): readonly Route[] {
@@ -127,9 +130,9 @@ function routesBelow(
   metering: Metering,
   range: CandleRange,
   serialized: BookCache,
-  { db, reads, tables, reference, freshness, books }: CatalogParts,
+  { db, reads, tables, reference, freshness, books, longWork }: CatalogParts,
 ): readonly Route[] {
-  const { eventsPage, marketsPage } = catalogPages({ reads, tables });
+  const { eventsOf, marketsOf } = catalogPages({ reads, tables });
 
   const visible = (market: MarketRecord | undefined): MarketRecord => {
     if (!market?.event.visible) throw new Refused("MARKET_NOT_FOUND");
@@ -147,7 +150,7 @@ function routesBelow(
         "Returns the visible events that are not over, by their scheduled start. Name other statuses with `status`.",
       exampleQuery: { league: "NFL", status: "OPEN_PREGAME,OPEN_INGAME", limit: "100" },
     },
-    run: async ({ query }) => ({ body: await eventsPage(query) }),
+    run: async ({ query }) => pageReply(longWork, await eventsOf(query), eventOnWire),
   });
 
   const event = route(`GET ${base}/catalog/events/:eventId`, {
@@ -179,7 +182,7 @@ function routesBelow(
         "Returns the markets of visible events that are not over. Name other statuses with `eventStatus`, or one event with `event`.",
       exampleQuery: { league: "NFL", marketType: "MONEY", event: IDS.eventId, limit: "100" },
     },
-    run: async ({ query }) => ({ body: await marketsPage(query) }),
+    run: async ({ query }) => pageReply(longWork, await marketsOf(query), marketOnWire),
   });
 
   const market = route(`GET ${base}/catalog/markets/:marketId`, {

@@ -1,7 +1,6 @@
 /** Pages of the orders and fills of one wallet, for its trader and for operators (contract sections 5.17 and 8.10). */
 
 import type { z } from "zod";
-import type { Page } from "../../db/page.js";
 import { listFills } from "../../db/queries/trading/fills.js";
 import { listOrders } from "../../db/queries/trading/orders.js";
 import type { LongWork } from "../../stream/services/long-work.js";
@@ -44,9 +43,11 @@ export function ordersPage(parts: WalletListParts, { wallet, reader }: Reading, 
   return inTurn(parts.longWork, reader, async () => {
     const scope = await scopeOf(reference, { event, market, outcome });
     const filter = { wallet, ...scope, currency, statuses, startsAfter, startsBefore };
-    const page = await listOrders(reads.db, filter, query);
-    const markets = await reference.marketsById(page.items.map(({ marketId }) => marketId));
-    return pageReply(parts.longWork, page, (order) => orderOnWire(markets.get(order.marketId), order));
+    const { items, next } = await listOrders(reads.db, filter, query);
+    const markets = await reference.marketsById(items.map(({ marketId }) => marketId));
+    return pageReply(parts.longWork, { items, others: { next } }, (order) =>
+      orderOnWire(markets.get(order.marketId), order),
+    );
   });
 }
 
@@ -57,9 +58,11 @@ export function fillsPage(parts: WalletListParts, { wallet, reader }: Reading, q
   return inTurn(parts.longWork, reader, async () => {
     const scope = await scopeOf(reference, { event, market, outcome });
     const filter = { wallet, ...scope, orderId, currency, startsAfter, startsBefore };
-    const page = await listFills(reads.db, filter, query);
-    const markets = await reference.marketsById(page.items.map(({ marketId }) => marketId));
-    return pageReply(parts.longWork, page, (fill) => fillOnWire(markets.get(fill.marketId), fill));
+    const { items, next } = await listFills(reads.db, filter, query);
+    const markets = await reference.marketsById(items.map(({ marketId }) => marketId));
+    return pageReply(parts.longWork, { items, others: { next } }, (fill) =>
+      fillOnWire(markets.get(fill.marketId), fill),
+    );
   });
 }
 
@@ -95,14 +98,19 @@ export async function serializeRows<Row>(
   return slices;
 }
 
-async function pageReply<Row, Item extends object>(
+/** Returns the answer of a list: the rows of the page in slices, and its other fields behind them. */
+export async function pageReply<
+  Row,
+  Item extends object,
+  Others extends { readonly next?: string | undefined },
+>(
   longWork: LongWork,
-  { items, next }: Page<Row>,
+  page: { readonly items: readonly Row[]; readonly others: Others },
   onWire: (row: Row) => Item,
 ) {
-  const rows = await serializeRows(longWork, items, onWire);
-  const end = next === undefined ? "]}" : `],"next":${JSON.stringify(next)}}`;
-  const json = Buffer.concat([Buffer.from('{"items":['), ...rows, Buffer.from(end)]);
-  const body = new Serialized<{ items: Item[]; next?: string | undefined }>(() => json, json);
-  return { body, rows: items.length };
+  const rows = await serializeRows(longWork, page.items, onWire);
+  const others = JSON.stringify(page.others).slice(1);
+  const end = Buffer.from(others === "}" ? "]}" : `],${others}`);
+  const json = Buffer.concat([Buffer.from('{"items":['), ...rows, end]);
+  return { body: new Serialized<{ items: Item[] } & Others>(() => json, json), rows: page.items.length };
 }

@@ -21,6 +21,7 @@ import { readAs, readFields } from "../request/validation.js";
 import type { catalogPages } from "../surface-a/catalog.js";
 import { EventsQuery, MarketsQuery } from "../surface-a/schemas/catalog.js";
 import { BatchCancel, BatchPlace } from "../surface-a/schemas/orders.js";
+import { eventOnWire, marketOnWire } from "../surface-a/wire.js";
 import type { Trading } from "../trading/trading.js";
 
 /** Everything the ports depend on. */
@@ -131,6 +132,15 @@ function asQuery(filters: Readonly<Record<string, unknown>>): Record<string, unk
   );
 }
 
+/** Returns a page with its rows as they are sent. */
+async function shown<Row, Others>(
+  read: Promise<{ readonly items: readonly Row[]; readonly others: Others }>,
+  onWire: (row: Row) => object,
+) {
+  const { items, others } = await read;
+  return { items: items.map(onWire), ...others };
+}
+
 /** Serves pages of the catalog to sockets. */
 export function streamQueries(catalog: ReturnType<typeof catalogPages>): Queries {
   const page = (
@@ -140,9 +150,13 @@ export function streamQueries(catalog: ReturnType<typeof catalogPages>): Queries
     markets: (_caller, filters) =>
       page(() => {
         const query = readAs(MarketsQuery, asQuery(filters), "filter", "INVALID_QUERY");
-        return catalog.marketsPage(query, query.eventStatus === undefined ? ["OPEN"] : undefined);
+        const statuses = query.eventStatus === undefined ? (["OPEN"] as const) : undefined;
+        return shown(catalog.marketsOf(query, statuses), marketOnWire);
       }),
     events: (_caller, filters) =>
-      page(() => catalog.eventsPage(readAs(EventsQuery, asQuery(filters), "filter", "INVALID_QUERY"))),
+      page(() => {
+        const query = readAs(EventsQuery, asQuery(filters), "filter", "INVALID_QUERY");
+        return shown(catalog.eventsOf(query), eventOnWire);
+      }),
   };
 }

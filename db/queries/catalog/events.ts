@@ -3,10 +3,11 @@
 import { randomUUID } from "node:crypto";
 import { and, asc, eq, getTableColumns, inArray, isNull, lt, ne, notExists, sql } from "drizzle-orm";
 import { alias } from "drizzle-orm/pg-core";
-import type { Queries } from "../../database.js";
+import type { Database, Queries } from "../../database.js";
 import {
   keyOrder,
   page,
+  pageInSlices,
   within,
   type Keyset,
   type Page,
@@ -169,13 +170,15 @@ export async function findEvents(db: Queries, eventIds: readonly string[]): Prom
 }
 
 /** Lists events by scheduled start, the earliest first. Throws `InvalidCursor`. */
-export async function listEvents(
-  db: Queries,
+export function listEvents(
+  db: Database,
   filter: EventFilter,
   request: PageRequest,
 ): Promise<Page<EventRecord>> {
-  const { items, next } = await page(selectEvents(db).$dynamic(), BY_START, request, matching(filter));
-  return { items: items.map(toRecord), next };
+  return pageInSlices(db, request, async (queries, slice) => {
+    const { items, next } = await page(selectEvents(queries).$dynamic(), BY_START, slice, matching(filter));
+    return { items: items.map(toRecord), next };
+  });
 }
 
 /** Lists events by scheduled start, the earliest first, with an offset instead of a cursor, for surface B. */

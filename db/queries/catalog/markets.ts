@@ -9,11 +9,12 @@ import {
   type Voids,
   type MarketStatus,
 } from "../../../actors/market/types.js";
-import { millicents, ticks, type Millicents, type Ticks } from "../../../actors/units.js";
-import type { Queries } from "../../database.js";
+import { millicents, type Millicents, type Ticks } from "../../../actors/units.js";
+import type { Database, Queries } from "../../database.js";
 import {
   keyOrder,
   page,
+  pageInSlices,
   within,
   type Keyset,
   type Page,
@@ -24,7 +25,31 @@ import { events, type EventStatus } from "../../schema/catalog.js";
 import { lastPrices, marketTotals, markets, outcomes } from "../../schema/markets.js";
 
 type EventRow = typeof events.$inferSelect;
-type MarketRow = typeof markets.$inferSelect;
+type MarketRow = Omit<typeof markets.$inferSelect, "ticks">;
+
+/** Columns of a market but its price grid, which nobody reads here: decoding 500 grids takes 15 ms. */
+const COLUMNS = {
+  marketId: markets.marketId,
+  eventId: markets.eventId,
+  marketType: markets.marketType,
+  description: markets.description,
+  strike: markets.strike,
+  playerId: markets.playerId,
+  voids: markets.voids,
+  feeCoefficientPpm: markets.feeCoefficientPpm,
+  feeMakerCreditPpm: markets.feeMakerCreditPpm,
+  feeCharged: markets.feeCharged,
+  liveDelayMs: markets.liveDelayMs,
+  status: markets.status,
+  live: markets.live,
+  paused: markets.paused,
+  grade: markets.grade,
+  settlementId: markets.settlementId,
+  remediating: markets.remediating,
+  settledTs: markets.settledTs,
+  createdTs: markets.createdTs,
+  updatedTs: markets.updatedTs,
+};
 
 export interface OutcomeRecord {
   readonly outcomeId: string;
@@ -49,7 +74,6 @@ export interface MarketRecord {
   readonly voids: Voids;
   readonly fee: FeeSchedule;
   readonly liveDelayMs: number;
-  readonly ticks: readonly Ticks[];
   readonly status: MarketStatus;
   readonly live: boolean;
   readonly paused: boolean;
@@ -108,7 +132,7 @@ function matching(filter: MarketFilter): SQL | undefined {
 
 function selectMarkets(db: Queries) {
   return db
-    .select({ market: getTableColumns(markets), event: getTableColumns(events) })
+    .select({ market: COLUMNS, event: getTableColumns(events) })
     .from(markets)
     .innerJoin(events, eq(events.eventId, markets.eventId));
 }
@@ -135,12 +159,11 @@ async function withDetails(db: Queries, rows: readonly JoinedRow[]): Promise<Mar
     outcomesOf.get(marketId)?.push({ ...outcome, last });
   }
   return rows.map(({ market, event }) => {
-    const { feeCoefficientPpm, feeMakerCreditPpm, feeCharged, ticks: grid, ...fields } = market;
+    const { feeCoefficientPpm, feeMakerCreditPpm, feeCharged, ...fields } = market;
     return {
       ...fields,
       event,
       fee: { coefficientPpm: feeCoefficientPpm, makerCreditPpm: feeMakerCreditPpm, charged: feeCharged },
-      ticks: grid.map(ticks),
       outcomes: outcomesOf.get(market.marketId) ?? [],
       volume: byCurrency((currency) =>
         millicents((mintedOf.get(`${market.marketId} ${currency}`) ?? 0) * MILLICENTS_PER_CONTRACT),
@@ -179,13 +202,15 @@ export async function findOutcome(
 }
 
 /** Lists markets by their event's scheduled start, the earliest first. Throws `InvalidCursor`. */
-export async function listMarkets(
-  db: Queries,
+export function listMarkets(
+  db: Database,
   filter: MarketFilter,
   request: PageRequest,
 ): Promise<Page<MarketRecord>> {
-  const { items, next } = await page(selectMarkets(db).$dynamic(), BY_START, request, matching(filter));
-  return { items: await withDetails(db, items), next };
+  return pageInSlices(db, request, async (queries, slice) => {
+    const { items, next } = await page(selectMarkets(queries).$dynamic(), BY_START, slice, matching(filter));
+    return { items: await withDetails(queries, items), next };
+  });
 }
 
 /** Returns all matching markets without pages, such as the open markets of surface B or the markets of an event. */
