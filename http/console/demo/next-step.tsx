@@ -40,15 +40,20 @@ function LogIn() {
   const login = demo.value?.login ?? undefined;
   return (
     <>
-      <Notice refusal={action.refusal ?? demo.refusal} />
+      <Notice refusal={action.refusal} />
       <Button
         kind="main"
         busy={action.busy}
-        reason={login === undefined ? "The demo opens its account; that takes a moment." : undefined}
+        reason={
+          login === undefined
+            ? (demo.refusal?.message ?? "The demo opens its account; that takes a moment.")
+            : undefined
+        }
         onClick={() => login !== undefined && action.run(login)}
       >
         Log in as the demo trader
       </Button>
+      {demo.refusal !== undefined && <p class="quiet">It opens when the service answers.</p>}
     </>
   );
 }
@@ -72,15 +77,14 @@ function FirstOrder() {
   const offer = attempt.current?.offer ?? offers.value;
   return (
     <>
-      <Notice
-        refusal={action.refusal ?? offers.refusal}
-        onDismiss={action.refusal === undefined ? undefined : action.dismiss}
-      />
+      <Notice refusal={action.refusal} onDismiss={action.dismiss} />
       {offer === undefined ? (
         <p>
-          {offers.loading
-            ? "Looking for an offer."
-            : "Nothing is offered now; the bots quote again in a moment."}
+          {offers.refusal !== undefined
+            ? "The offers cannot be read now; the page tries again."
+            : offers.loading
+              ? "Looking for an offer."
+              : "Nothing is offered now; the bots quote again in a moment."}
         </p>
       ) : (
         <>

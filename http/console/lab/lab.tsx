@@ -90,7 +90,12 @@ export default function Lab() {
             onInput={setPath}
             error={path.includes("?") ? "Move what follows the ? into the query." : undefined}
           />
-          <TextField label="Query" value={query} onInput={setQuery} hint="As it is sent, without the ?." />
+          <TextField
+            label="Query"
+            value={query}
+            onInput={setQuery}
+            hint="As it is sent, without the question mark."
+          />
           <TextArea
             label="Body"
             value={body}

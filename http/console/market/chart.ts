@@ -99,6 +99,8 @@ export function makeChart(element: HTMLElement, form: ChartForm, accent: string)
   const plot = new uPlot(
     {
       width: element.clientWidth,
+      // Room for half of the first time.
+      padding: [null, null, null, 32],
       height: HEIGHT,
       legend: { show: false },
       cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },

@@ -22,7 +22,11 @@ interface BannerProps {
 /** Says why the market takes no orders; empty for a market that does. */
 export function Banner({ market, event }: BannerProps) {
   const words = closedWords(market, event?.status);
-  return <div role="status">{words !== undefined && <p class="market-banner">{words}</p>}</div>;
+  return (
+    <div class="market-state" role="status">
+      {words !== undefined && <p class="market-banner">{words}</p>}
+    </div>
+  );
 }
 
 interface LifeProps {

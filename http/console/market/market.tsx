@@ -22,7 +22,7 @@ import { Banner, Life } from "./life.js";
 import { useMarket, type MarketLive } from "./live.js";
 import { PriceHistory } from "./price-history.js";
 import { Tape } from "./tape.js";
-import { eventWords, marketName } from "./words.js";
+import { eventWords, inOrder, marketName } from "./words.js";
 import "./market.css";
 
 type MarketAnswer = z.infer<typeof Market>;
@@ -50,9 +50,12 @@ export default function MarketPage({ marketId = "" }: PageProps) {
   // While the connection is lost the bar says so; a notice above the ladders would move them.
   const shown = market.value === undefined ? market : { ...market, refusal: undefined };
   return (
-    <Loaded of={shown} waiting={<Skeleton rows={20} isPage />}>
-      {(value) => <Opened market={value} live={live} reload={market.reload} />}
-    </Loaded>
+    <>
+      {shown.refusal !== undefined && <h1>Market</h1>}
+      <Loaded of={shown} waiting={<Skeleton rows={20} isPage />}>
+        {(value) => <Opened market={value} live={live} reload={market.reload} />}
+      </Loaded>
+    </>
   );
 }
 
@@ -134,7 +137,7 @@ function Head({ market, event: { value: event, refusal }, live }: HeadProps) {
     },
     [eventId],
   );
-  const others = siblings.value?.filter((other) => other.marketId !== marketId) ?? [];
+  const others = inOrder(siblings.value ?? []).filter((other) => other.marketId !== marketId);
   useEffect(() => {
     if (event !== undefined) document.title = `${event.description}: ${market.description} · Overround`;
   }, [event?.description, market.description]);

@@ -44,6 +44,15 @@ export function marketName(
   return strike === undefined || name.includes(strike) ? name : `${name} ${strike}`;
 }
 
+/** Returns the markets of an event in the order of a timetable: those without a strike first, then type by type. */
+export function inOrder<One extends Pick<MarketAnswer, "description" | "marketType" | "strike">>(
+  markets: readonly One[],
+): readonly One[] {
+  const rank = ({ strike, marketType, description }: One): string =>
+    [strike === undefined ? 0 : 1, marketType, description, strike].join(" ");
+  return markets.toSorted((one, other) => rank(one).localeCompare(rank(other), "en", { numeric: true }));
+}
+
 /** Returns the result of an outcome. `TBD` is no result yet. */
 export function resultWords(status: string): string | undefined {
   switch (status) {

@@ -3,6 +3,7 @@
 import type { z } from "zod";
 import type { CatalogEvent, Market } from "../../surface-a/schemas/catalog.js";
 import { pages } from "../data/api.js";
+import { inOrder } from "../market/words.js";
 
 type EventAnswer = z.infer<typeof CatalogEvent>;
 export type MarketAnswer = z.infer<typeof Market>;
@@ -59,7 +60,7 @@ export async function readCatalog(isOver: boolean, signal: AbortSignal): Promise
     ),
   ]);
   const byEvent = grouped(markets, ({ eventId }) => eventId);
-  const listed = events.map((event) => ({ event, markets: byEvent.get(event.eventId) ?? [] }));
+  const listed = events.map((event) => ({ event, markets: inOrder(byEvent.get(event.eventId) ?? []) }));
   return isOver ? listed.toReversed() : listed;
 }
 

@@ -61,7 +61,7 @@ export function Search({ text, onText, listed, onFocus }: SearchProps) {
         list={undefined}
         autocomplete="off"
         data-search
-        placeholder="Search events, markets, outcomes ( / )"
+        placeholder="Search ( / )"
         aria-expanded={found.length > 0}
         aria-controls={`${id}-list`}
         aria-autocomplete="list"

@@ -39,7 +39,7 @@ export function Spark({ prices, name }: SparkProps) {
       aria-label={`${name} in the last hour: ${change}, from ${first.toFixed(3)} to ${last.toFixed(3)}`}
     >
       <path d={path} fill="none" />
-      <circle cx={WIDTH - 1.5} cy={y(last)} r="2" />
+      <circle cx={WIDTH - 2} cy={y(last)} r="2" />
     </svg>
   );
 }

@@ -1,7 +1,9 @@
 /** The three states of what a page reads: on its way, there, or refused. */
 
 import type { ComponentChildren } from "preact";
+import { Link } from "../app/router.js";
 import type { Resource } from "../data/resource.js";
+import { settings } from "../data/settings.js";
 import { showSeconds } from "../data/time.js";
 import { Button } from "./button.js";
 import { Notice } from "./notice.js";
@@ -24,9 +26,12 @@ export function Loaded<T>({ of, waiting, empty, children }: LoadedProps<T>) {
         <div class="loaded-refusal">
           <Notice refusal={refusal} />
           {asOf !== undefined && <p>What is shown is of {showSeconds(asOf)}.</p>}
-          <Button busy={loading} onClick={reload}>
-            Try again
-          </Button>
+          <div class="buttons">
+            <Button busy={loading} onClick={reload}>
+              Try again
+            </Button>
+            {settings.clients && <Link to="/status">See what works now</Link>}
+          </div>
         </div>
       )}
       {value === undefined && refusal === undefined && (waiting ?? <Skeleton rows={4} />)}

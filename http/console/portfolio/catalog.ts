@@ -4,6 +4,7 @@ import type { z } from "zod";
 import type { CatalogEventWithMarkets, Market } from "../../surface-a/schemas/catalog.js";
 import { call } from "../data/api.js";
 import { asRefusal, isAborted } from "../data/refusal.js";
+import { marketName as nameBelow } from "../market/words.js";
 
 type MarketAnswer = z.infer<typeof Market>;
 
@@ -47,7 +48,7 @@ async function read(marketId: string, signal: AbortSignal): Promise<void> {
     const market = await call<MarketAnswer>("GET", path, { signal });
     const event = await eventOf(market.eventId, signal);
     const outcomes = new Map(market.outcomes.map(({ outcomeId, name }) => [outcomeId, name]));
-    markets.set(marketId, { event, description: market.description, outcomes });
+    markets.set(marketId, { event, description: nameBelow(market, event), outcomes });
   } catch (error) {
     // A hidden market has no names; one that could not be read is tried again at the next time.
     if (isAborted(error)) throw error;

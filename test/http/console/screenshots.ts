@@ -16,7 +16,10 @@ import { PATHS } from "../../../http/console/app/paths.js";
 
 const TARGET = path.resolve(".build/screenshots");
 const OPERATOR = { email: "operator@example.com", password: "operator password" };
-const WIDTHS = { wide: { width: 1_440, height: 900 }, narrow: { width: 390, height: 844 } };
+const WIDTHS = {
+  wide: { viewport: { width: 1_440, height: 900 } },
+  narrow: { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true },
+};
 const THEMES = ["light", "dark"] as const;
 /** Time in which the demo gives a market some history. */
 const HISTORY_MS = 40_000;
@@ -31,6 +34,11 @@ const { values: wishes } = parseArgs({
     history: { type: "string", default: String(HISTORY_MS) },
   },
 });
+
+/** Returns true for a page that `--only` names: `--only market,operator` takes `market`, `market-trading` and all of operators. */
+function isWished(name: string): boolean {
+  return wishes.only?.split(",").some((wish) => name === wish || name.startsWith(`${wish}-`)) ?? true;
+}
 
 /** Page to show: its name, its address, and who is signed in. */
 interface Shot {
@@ -122,7 +130,7 @@ async function signIn(page: Page, as: Shot["as"], hasDemo: boolean): Promise<voi
     await page.getByLabel("Password", { exact: true }).fill(OPERATOR.password);
     await page.getByRole("main").getByRole("button", { name: "Log in" }).click();
   }
-  await page.getByRole("button", { name: "Log out" }).waitFor();
+  await page.getByRole("button", { name: "Log out", exact: true }).waitFor();
 }
 
 /** Buys what the welcome offers, and follows it to its market. */
@@ -146,8 +154,8 @@ async function preview(page: Page): Promise<void> {
 /** Places the order of the preview, so that an own order rests in the market. */
 async function rest(page: Page): Promise<void> {
   await preview(page);
-  await page.keyboard.press("Enter");
-  await page.getByText("resting").first().waitFor();
+  await page.getByRole("button", { name: /^Place: buy/ }).click();
+  await page.locator(".ticket-orders tr", { hasText: "resting" }).first().waitFor();
 }
 
 async function take(page: Page, shot: Shot, state: string, looks: string): Promise<void> {
@@ -172,13 +180,13 @@ async function takeAll(
   shots: readonly Shot[],
   prepare: (context: BrowserContext) => Promise<unknown> = () => Promise.resolve(),
 ): Promise<void> {
-  const wanted = shots.filter(({ name }) => wishes.only === undefined || name.includes(wishes.only));
-  for (const [width, viewport] of Object.entries(WIDTHS)) {
+  const wanted = shots.filter(({ name }) => isWished(name));
+  for (const [width, device] of Object.entries(WIDTHS)) {
     for (const colorScheme of THEMES) {
       for (const as of ["visitor", "trader", "operator"] as const) {
         const own = wanted.filter((shot) => shot.as === as);
         if (own.length === 0) continue;
-        const context = await browser.newContext({ baseURL: exchange.origin, viewport, colorScheme });
+        const context = await browser.newContext({ baseURL: exchange.origin, ...device, colorScheme });
         context.setDefaultTimeout(PATIENCE_MS);
         const page = await context.newPage();
         await signIn(page, as, state !== "empty");
