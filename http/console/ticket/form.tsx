@@ -216,7 +216,7 @@ export function TicketForm({ market, ticket, table, priceInput, lockedBecause, m
           submits
           kind="main"
           busy={stage.kind === "previewing" || isPlacing || isUnread}
-          reason={lockedBecause}
+          disabled={lockedBecause !== undefined}
         >
           {isSecond ? `Place: buy${terms}` : `Preview${terms === "" ? "" : `: buy${terms}`}`}
         </Button>
