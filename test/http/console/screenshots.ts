@@ -203,6 +203,16 @@ async function takeAll(
   }
 }
 
+/** Pages of operators, and tabs of them, that the day has no link to. */
+const FURTHER = [
+  "/operator/events/new",
+  "/operator/money/wallets",
+  ...["maintenance", "leagues", "players", "ticks", "makers", "strikes", "regions"].map(
+    (tab) => `/operator/reference?show=${tab}`,
+  ),
+  ...["clocks", "quarantine", "figures"].map((tab) => `/operator/safety?show=${tab}`),
+];
+
 /** Returns the pages without parameters, and a market. Pages of operators below a section are listed by their links. */
 async function shotsOf(browser: Browser, exchange: Exchange): Promise<Shot[]> {
   const { items } = await exchange.read<{ items: { marketId: string }[] }>(
@@ -229,14 +239,20 @@ async function shotsOf(browser: Browser, exchange: Exchange): Promise<Shot[]> {
   context.setDefaultTimeout(PATIENCE_MS);
   const page = await context.newPage();
   await signIn(page, "operator", true);
-  await page.goto("/operator");
-  await sleep(SETTLE_MS);
-  const links = await page
-    .locator('a[href^="/operator/"]')
-    .evaluateAll((found) => found.map((link) => link.getAttribute("href") ?? ""));
+  const linksOn = async (address: string, start: string): Promise<string[]> => {
+    await page.goto(address);
+    await sleep(SETTLE_MS);
+    return page
+      .locator(`a[href^="${start}"]`)
+      .evaluateAll((found) => found.map((link) => link.getAttribute("href") ?? ""));
+  };
+  const links = await linksOn("/operator", "/operator/");
+  const traders = await linksOn("/operator/desk", "/operator/desk/");
+  const event = links.find((link) => link.startsWith("/operator/events/"));
+  const grades = event === undefined ? [] : await linksOn(event, "/operator/settlement/");
   await context.close();
-  for (const address of new Set(links))
-    shots.push({ name: address.slice(1).replaceAll("/", "-").slice(0, 40), address, as: "operator" });
+  for (const address of new Set([...links, ...traders.slice(0, 1), ...grades.slice(0, 1), ...FURTHER]))
+    shots.push({ name: address.slice(1).replaceAll(/[/?=]/g, "-").slice(0, 40), address, as: "operator" });
   return shots;
 }
 
