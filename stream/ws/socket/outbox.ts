@@ -49,8 +49,6 @@ export class Outbox implements Flushable {
   readonly #scheduler: FlushScheduler;
   /** Replies and private frames, and the market frames that must precede one of them. */
   #priority: Buffer[] = [];
-  /** Private frames that wait for the answer to a placement; `undefined` while none is awaited. */
-  #held: Buffer[] | undefined;
   /** Market frames, and frames that must stay in order with them. Each buffer holds whole frames. */
   #ordered: Buffer[] = [];
   #queuedBytes = 0;
@@ -90,21 +88,7 @@ export class Outbox implements Flushable {
 
   /** Queues a private frame, with the priority of a reply. */
   sendPrivate(json: string): void {
-    if (this.#losesNextFrame()) return;
-    if (this.#held === undefined) this.#enqueue(this.#priority, textFrame(json));
-    else this.#held.push(textFrame(json));
-  }
-
-  /**
-   * Holds private frames back until the returned function is called, because the answer to a placement and its fills reach
-   * this process on two ways. A frame that says how far the private channels have come sends them earlier.
-   */
-  holdPrivate(): () => void {
-    this.#held = [];
-    return () => {
-      this.#sendHeld();
-      this.#held = undefined;
-    };
+    if (!this.#losesNextFrame()) this.#enqueue(this.#priority, textFrame(json));
   }
 
   /**
@@ -113,7 +97,6 @@ export class Outbox implements Flushable {
    */
   answer(texts: readonly string[], inOrder = true): void {
     if (inOrder) {
-      this.#sendHeld();
       for (const frame of this.#ordered) this.#priority.push(frame);
       this.#ordered = [];
     }
@@ -129,7 +112,6 @@ export class Outbox implements Flushable {
 
   /** Queues a frame that is never dropped and never overtakes the market frames before it. */
   send(json: string): void {
-    this.#sendHeld();
     this.#enqueue(this.#ordered, textFrame(json));
   }
 
@@ -166,7 +148,6 @@ export class Outbox implements Flushable {
   /** Sends the queued frames, then closes. */
   close(code: number, reason: string): void {
     if (this.#socket.readyState !== WebSocket.OPEN) return;
-    this.#sendHeld();
     if (this.#stallTimer === undefined) while (this.#queuedBytes > 0) this.#write(Infinity);
     this.#discard();
     this.#socket.close(code, reason);
@@ -202,10 +183,6 @@ export class Outbox implements Flushable {
   get #waitingBytes(): number {
     const unsent = this.unsentBytes;
     return unsent <= DROP_PUBLIC_BYTES ? unsent : unsent - this.#unsentAnswerBytes;
-  }
-
-  #sendHeld(): void {
-    for (const frame of this.#held?.splice(0) ?? []) this.#enqueue(this.#priority, frame);
   }
 
   #losesNextFrame(): boolean {

@@ -181,12 +181,7 @@ export class Session {
       );
       return;
     }
-    queue.run(async () => {
-      // A placement is answered before its fills are sent (contract section 6.9).
-      const release = request.verb === "place" ? this.#outbox.holdPrivate() : undefined;
-      await this.#answer(() => this.#perform(request), request.nonce);
-      release?.();
-    });
+    queue.run(() => this.#answer(() => this.#perform(request), request.nonce));
   }
 
   /** Runs the task of a request and answers with an error when it fails. Never rejects. */

@@ -147,55 +147,29 @@ describe("the bridge, for private channels and trading", () => {
       expect(server.charges.slice(1)).to.deep.equal(["place 2", "cancel 2", "cancel 1"]);
     });
 
-    it("answers a placement before it sends the fills, which other sockets receive at once", async () => {
+    it("sends fills at once while placements have no answer", async () => {
       const { outcomes } = exchange.createMarket(2);
-      const [yes, no] = outcomes.map(({ outcomeId }) => outcomeId);
-      await order(exchange, bob, no, "0.600", 1);
-      const [placing, watching] = [await server.connect(trader(ann)), await server.connect(trader(ann))];
-      for (const client of [placing, watching]) await client.request("subscribe", { private: ["orders"] });
-      const place = exchange.place.bind(exchange);
-      exchange.place = async (caller, orders, atomic) => {
-        const answer = await place(caller, orders, atomic);
-        exchange.commit();
-        await watching.next((frame) => frame["delta"] !== undefined);
-        return answer;
-      };
-      await placing.request("place", { orders: [{ outcomeId: yes, price: "0.400", qty: 1, tif: "GTC" }] });
-      await until(() => deltasOf(placing).length === 1);
-      const kinds = placing.frames.slice(1).map((frame) => Object.keys(frame)[1]);
-      expect(kinds).to.deep.equal(["placed", "delta"]);
-      expect(deltasOf(placing)[0]).to.have.nested.property("orders.deltas[0].kind", "fill");
-    });
-
-    it("sends the fills of a placement without an answer before a snapshot that has them", async () => {
-      const { outcomes } = exchange.createMarket(2);
+      const [yes = "", no = ""] = outcomes.map(({ outcomeId }) => outcomeId);
+      const resting = await order(exchange, ann, yes, "0.400", 3);
       const client = await server.connect(trader(ann));
       await client.request("subscribe", { private: ["orders"] });
       const place = exchange.place.bind(exchange);
-      let answer = (): void => undefined;
-      exchange.place = async (caller, orders, atomic) => {
-        const placed = await place(caller, orders, atomic);
-        exchange.commit();
-        await new Promise<void>((resolve) => (answer = resolve));
-        return placed;
-      };
-      client.send("place", {
-        orders: [{ outcomeId: outcomes[0]?.outcomeId, price: "0.400", qty: 1, tif: "GTC" }],
-      });
-      await until(async () => {
-        expect(await client.request("snapshot", { private: ["orders"] })).to.have.nested.property(
-          "orders.seq",
-          1,
-        );
-      });
-      const seqs = client.frames.flatMap(
-        (frame) => (frame["orders"] as { seq?: number } | undefined)?.seq ?? [],
-      );
-      expect(seqs.slice(-2)).to.deep.equal([1, 1]);
-      expect(deltasOf(client)).to.have.length(1);
-      answer();
-      await client.next((frame) => frame["placed"] !== undefined);
-      expect(deltasOf(client)).to.have.length(1);
+      const outstanding: (() => void)[] = [];
+      exchange.place = (caller, orders, atomic) =>
+        caller.traderId === bob
+          ? place(caller, orders, atomic)
+          : new Promise((_, reject) => outstanding.push(() => reject(new Unavailable("no answer"))));
+      const clients = [client, await server.connect(trader(ann))];
+      for (const each of clients)
+        each.send("place", { orders: [{ outcomeId: yes, price: "0.100", qty: 1, tif: "GTC" }] });
+      await until(() => outstanding.length === 2);
+      for (let fills = 1; fills <= 3; fills += 1) {
+        await order(exchange, bob, no, "0.600", 1);
+        await until(() => deltasOf(client).length === fills);
+        expect(deltasOf(client).at(-1)).to.have.nested.property("orders.deltas[0].orderId", resting);
+      }
+      expect(client.frames.filter((frame) => frame["nonce"] !== undefined)).to.have.length(1);
+      for (const end of outstanding) end();
     });
 
     it("passes refusals of the exchange on with their code and items", async () => {

@@ -1,10 +1,11 @@
+import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { RestClient } from "../../../http/client/rest/rest.js";
 import { Session } from "../../../http/client/rest/session.js";
 import { generateKey, Signer } from "../../../http/client/client.js";
 import { startStack, type Stack } from "../../support/stack.js";
 import { addMarket, newEvent, type TestKey } from "../../support/traders.js";
-import { type Client, type Json, Mirror, openStream } from "./support/client.js";
+import { type Client, deltasOf, type Json, Mirror, openStream } from "./support/client.js";
 import { until } from "../../support/until.js";
 
 interface Trader {
@@ -134,7 +135,7 @@ describe("the stream of a whole exchange", function () {
     await again.next((frame) => frame["code"] === "INVALID_REQUEST");
   });
 
-  it("answers a placement before it sends the fills", async () => {
+  it("sends the fills of a placement beside its answer, with the same ids", async () => {
     const { eventId } = await newEvent(stack);
     const { outcomes } = await addMarket(stack, eventId, { voids: "FMV" });
     const [ants, bees] = outcomes.map(({ outcomeId }) => outcomeId);
@@ -142,15 +143,14 @@ describe("the stream of a whole exchange", function () {
     await making.rest.placeOrder({ outcomeId: ants ?? "", price: "0.500", qty: 100, tif: "GTC" });
     const client = await stream(taking);
     await client.request("subscribe", { private: ["orders"] });
-    client.frames.splice(0);
-    const order = { outcomeId: bees, price: "0.500", qty: 1, tif: "IOC" };
-    for (let i = 1; i <= 10; i += 1) {
-      await client.request("place", { orders: [order] });
-      await until(() => client.frames.filter((frame) => frame["orders"] !== undefined).length === i);
-    }
-    const kinds = client.frames
-      .filter((frame) => frame["heartbeat"] === undefined)
-      .map((frame) => (frame["placed"] === undefined ? "fill" : "answer"));
-    expect(kinds).to.deep.equal(Array.from({ length: 10 }, () => ["answer", "fill"]).flat());
+    const clientId = randomUUID();
+    const order = { outcomeId: bees, price: "0.500", qty: 1, tif: "IOC", clientId };
+    const { placed } = await client.request("place", { orders: [order] });
+    const [{ orderId }] = placed as [{ orderId: string }];
+    await until(() => deltasOf(client).length === 1);
+    const fill = "orders.deltas[0]";
+    expect(deltasOf(client)[0]).to.have.nested.property(`${fill}.kind`, "fill");
+    expect(deltasOf(client)[0]).to.have.nested.property(`${fill}.orderId`, orderId);
+    expect(deltasOf(client)[0]).to.have.nested.property(`${fill}.clientId`, clientId);
   });
 });
