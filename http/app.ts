@@ -10,7 +10,6 @@ import {
   answeredAtOnce,
   edgeRate,
   exactBody,
-  inTurn,
   rawTarget,
   requestId,
   type EdgeLimits,
@@ -19,7 +18,7 @@ import { localsOf } from "./edge/incoming.js";
 import { crossOrigin } from "./edge/origins.js";
 import { publicUrlOf } from "./edge/public-url.js";
 import { requestLog, type Logger } from "./edge/request-log.js";
-import { Slowdown } from "./edge/fair/slowdown.js";
+import { Slowdown } from "./edge/slowdown.js";
 import type { Readiness } from "./ops/health.js";
 import type { Metrics } from "./ops/metrics.js";
 import { createAdmission, type AdmissionParts } from "./request/admission.js";
@@ -77,7 +76,6 @@ export function createApp(parts: AppParts): Express {
   app.use(requestLog(log, (route, status, ms) => metrics.observe(route, status, ms)));
   const slowdown = new Slowdown(answeredAtOnce(edge));
   app.use(edgeRate(edge, slowdown));
-  app.use(inTurn());
   app.use(
     helmet({ contentSecurityPolicy: { directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } } }),
   );

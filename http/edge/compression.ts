@@ -8,9 +8,18 @@ export const LEAST_COMPRESSED_BYTES = 2_048;
 
 const gzipped = promisify(gzip);
 
-/** Returns bytes as gzip, at the level that costs the least time. Another thread compresses them. */
+const made = new WeakMap<Buffer, Promise<Buffer>>();
+
+/**
+ * Returns bytes as gzip, at the level that costs the least time. Another thread compresses them, once for all answers with
+ * this buffer.
+ */
 export function compressed(bytes: Buffer): Promise<Buffer> {
-  return gzipped(bytes, { level: constants.Z_BEST_SPEED });
+  const known = made.get(bytes);
+  if (known !== undefined) return known;
+  const gzip = gzipped(bytes, { level: constants.Z_BEST_SPEED });
+  made.set(bytes, gzip);
+  return gzip;
 }
 
 /** Returns whether an `Accept-Encoding` header accepts gzip. */

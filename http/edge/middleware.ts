@@ -10,8 +10,7 @@ import { localsOf } from "./incoming.js";
 import { readTarget } from "./target.js";
 import { MemoryBuckets, type BucketSize } from "../request/throttle.js";
 import { refuseAtEdge } from "./refusals.js";
-import type { Slowdown } from "./fair/slowdown.js";
-import { Turns } from "./fair/turns.js";
+import type { Slowdown } from "./slowdown.js";
 
 /** Limits of the edge, per address and per request (contract section 5.20, Edge). */
 export interface EdgeLimits {
@@ -23,7 +22,7 @@ export interface EdgeLimits {
 }
 
 /** Share of the rates of the edge that the refusals and repeats of a sender may have before their answers wait. */
-const SHARE_AT_ONCE = 100;
+const SHARE_AT_ONCE = 10;
 
 /** Header that closes the connection, because its next bytes are the rest of a body that nobody reads. */
 const CLOSE = { Connection: "close" };
@@ -57,16 +56,6 @@ export function edgeRate(limits: EdgeLimits, slowdown: Slowdown): RequestHandler
     const granted = all.charge(sender, 1).granted && (!isPublic || publicOnly.charge(sender, 1).granted);
     if (granted) next();
     else slowdown.answer(sender, () => refuseAtEdge(res));
-  };
-}
-
-/** Lets the requests begin in fair turns of their senders. Drops a request whose connection has ended meanwhile. */
-export function inTurn(): RequestHandler {
-  const turns = new Turns();
-  return (_req, res, next) => {
-    turns.take(localsOf(res).sender ?? "", () => {
-      if (!res.destroyed) next();
-    });
   };
 }
 

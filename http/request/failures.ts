@@ -8,7 +8,7 @@ import type { Logger } from "../edge/request-log.js";
 import { Refused } from "./errors.js";
 import { RATE_LIMIT, retryAfter } from "../edge/headers.js";
 import { localsOf } from "../edge/incoming.js";
-import type { Slowdown } from "../edge/fair/slowdown.js";
+import type { Slowdown } from "../edge/slowdown.js";
 
 const RETRY = retryAfter(1);
 
@@ -37,6 +37,10 @@ export function answerFailures(log: Logger, refuse: Refuse, slowdown: Slowdown):
     if (res.headersSent) res.destroy();
     else if (refused === undefined) refuse(res, new Refused("INTERNAL"));
     else if (Number(res.get(RATE_LIMIT.cost) ?? 0) > 0) refuse(res, refused);
-    else slowdown.answer(sender, () => refuse(res, refused));
+    else
+      slowdown.answer(sender, () => {
+        // The work of a late request may have ended meanwhile.
+        if (!res.headersSent) refuse(res, refused);
+      });
   };
 }

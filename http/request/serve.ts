@@ -192,9 +192,11 @@ async function packed(reply: Reply<unknown>, incoming: Incoming): Promise<Reply<
   const json = body instanceof Serialized ? body.sent : Buffer.from(JSON.stringify(body));
   const isPacked = json.length >= LEAST_COMPRESSED_BYTES && takesGzip(incoming.header("accept-encoding"));
   if (!isPacked) return { ...reply, body: new Serialized(() => json, json) };
+  const etag = headers?.["ETag"];
   return {
     ...reply,
-    headers: { ...headers, "Content-Encoding": "gzip" },
+    // The tag of the bytes without compression names other bytes, so here it is a weak one.
+    headers: { ...headers, ...(etag === undefined ? {} : { ETag: `W/${etag}` }), "Content-Encoding": "gzip" },
     body: new Serialized(() => json, await compressed(json)),
   };
 }

@@ -128,8 +128,8 @@ export const PREFIX = process.env["SERVICE_PREFIX"] ?? "svc";
 
 export const OPERATOR: Credentials = { email: "operator@example.com", password: "operator password" };
 const EDGE: EdgeLimits = {
-  ratePerSecond: 200_000,
-  burst: 400_000,
+  ratePerSecond: 20_000,
+  burst: 40_000,
   publicRatePerSecond: 20_000,
   publicBurst: 40_000,
   bodyBytes: 65_536,

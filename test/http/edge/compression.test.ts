@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { LEAST_COMPRESSED_BYTES, takesGzip } from "../../../http/edge/compression.js";
 import { startStack, type Stack } from "../../support/stack.js";
-import { addMarket, newEvent, newTrader } from "../../support/traders.js";
+import { addMarket, newEvent, newMarket, newTrader } from "../../support/traders.js";
 import { send, signed } from "../requests.js";
 
 /** Number of markets whose list is large. */
@@ -43,6 +43,23 @@ describe("the encoding of answers", function () {
     expect(Number(packed.headers.get("content-length"))).to.be.below(text.length / 2);
     const withoutTime = (json: string): unknown => ({ ...(JSON.parse(json) as object), asOf: 0 });
     expect(withoutTime(await packed.text())).to.deep.equal(withoutTime(text));
+  });
+
+  it("has tags that tell them apart, either of which is answered 304", async () => {
+    const { marketId, outcomes } = await newMarket(stack);
+    const { trading } = await newTrader(stack);
+    const order = { outcomeId: outcomes[0], price: "0.200", qty: 1, tif: "GTC" };
+    const body = JSON.stringify({ orders: Array.from({ length: 40 }, () => order) });
+    expect(
+      (await send(stack.url, signed(trading, { method: "POST", target: "/v3/orders/batch", body }))).status,
+    ).to.equal(201);
+    const book = `${stack.url}/v3/public/catalog/markets/${marketId}/book`;
+    const tagOf = async (encoding: string): Promise<string> =>
+      (await ask(book, { "Accept-Encoding": encoding })).headers.get("etag") ?? "";
+    const [plain, packed] = [await tagOf("identity"), await tagOf("gzip")];
+    expect(packed).to.equal(`W/${plain}`);
+    for (const tag of [plain, packed])
+      expect((await ask(book, { "If-None-Match": tag })).status).to.equal(304);
   });
 
   it("is none for a small answer, and none for a signed request", async () => {

@@ -1,9 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
-import { SLOW_ANSWER_MS } from "../../../../http/edge/fair/slowdown.js";
-import { startStack, type Stack } from "../../../support/stack.js";
-import { newMarket, newTrader, type TestTrader } from "../../../support/traders.js";
-import { send, signed, type Raw } from "../../requests.js";
+import type { Request, Response } from "express";
+import { Slowdown, SLOW_ANSWER_MS } from "../../../http/edge/slowdown.js";
+import type { Logger } from "../../../http/edge/request-log.js";
+import { Refused } from "../../../http/request/errors.js";
+import { answerFailures } from "../../../http/request/failures.js";
+import { startStack, type Stack } from "../../support/stack.js";
+import { newMarket, newTrader, type TestTrader } from "../../support/traders.js";
+import { send, signed, type Raw } from "../requests.js";
 
 /** Answers that cost no token and are sent at once, of each address. */
 const AT_ONCE = 5;
@@ -15,7 +19,7 @@ describe("an answer that costs no token", function () {
   let place: (price: string) => Raw;
 
   before(async () => {
-    stack = await startStack({ trustProxy: 1, edge: { burst: 100 * AT_ONCE, ratePerSecond: 1 } });
+    stack = await startStack({ trustProxy: 1, edge: { burst: 10 * AT_ONCE, ratePerSecond: 1 } });
     trader = await newTrader(stack);
     const { outcomes } = await newMarket(stack);
     place = (price) => {
@@ -60,5 +64,32 @@ describe("an answer that costs no token", function () {
     const refused = await timed(from, ["0.2001", "0.2001", "0.2001"].map(place));
     expect(refused.statuses).to.deep.equal([400]);
     expect(Math.min(...refused.times)).to.be.below(SLOW_ANSWER_MS);
+  });
+});
+
+describe("the slowdown", () => {
+  it("drops the refusal of a late request whose work has ended meanwhile", async () => {
+    const slowdown = new Slowdown({ capacity: 0, refillPerSec: 0 });
+    const refused: Refused[] = [];
+    const log = { error: () => expect.fail("no failure is unexpected here") } as unknown as Logger;
+    const fail = answerFailures(log, (_res, one) => refused.push(one), slowdown);
+    const response = { locals: {}, headersSent: false, get: () => undefined };
+    const late = { ...response, locals: {} };
+    for (const res of [response, late])
+      fail(new Refused("UNAVAILABLE"), {} as unknown as Request, res as unknown as Response, () => undefined);
+    late.headersSent = true;
+    await slowdown.wait("");
+    expect(refused).to.have.length(1);
+  });
+
+  it("delays those of a sender beyond its rate, and of no other", async () => {
+    const slowdown = new Slowdown({ capacity: 2, refillPerSec: 0.001 });
+    const answered: string[] = [];
+    const began = performance.now();
+    for (const name of ["a1", "a2", "a3", "b1"]) slowdown.answer(name.slice(0, 1), () => answered.push(name));
+    expect(answered).to.deep.equal(["a1", "a2", "b1"]);
+    await slowdown.wait("a");
+    expect(answered).to.deep.equal(["a1", "a2", "b1", "a3"]);
+    expect(performance.now() - began).to.be.at.least(SLOW_ANSWER_MS - 5);
   });
 });

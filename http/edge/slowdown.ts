@@ -1,9 +1,9 @@
 /**
  * Later answers for a sender who has many that cost no token, which are refusals and repeats. A client that sends the next
- * request as soon as it has an answer, such as a loop that has gone wild, then takes little time from the others.
+ * request as soon as it has an answer, such as a faulty program, then takes little time from the others.
  */
 
-import { MemoryBuckets, type BucketSize } from "../../request/throttle.js";
+import { MemoryBuckets, type BucketSize } from "../request/throttle.js";
 
 /** Delay of such an answer, in ms. */
 export const SLOW_ANSWER_MS = 200;
