@@ -17,6 +17,11 @@ export interface ScryptInput {
 const THREAD = new URL("scrypt-thread.mjs", import.meta.url);
 /** Time in ms after which a thread without work ends. */
 const IDLE_MS = 10_000;
+/** Longest time of a hash in ms. */
+const HASH_MS = 10_000;
+
+/** The thread ended before its hash was computed. */
+class ThreadEnded extends Error {}
 
 /** A thread, and the end of the hash that it computes. It keeps no process alive while it has no work. */
 class ScryptThread {
@@ -24,31 +29,42 @@ class ScryptThread {
   #ended: { resolve: (hash: Buffer) => void; reject: (error: Error) => void } | undefined;
   #ending: NodeJS.Timeout | undefined;
 
-  constructor() {
+  /** `onEnd`: called when the thread can compute no more hashes. */
+  constructor(private readonly onEnd: (thread: ScryptThread) => void) {
     this.#thread.on("message", (hash: Uint8Array) => this.#ended?.resolve(Buffer.from(hash)));
     // An error ends the thread.
-    this.#thread.on("error", (error) => this.#ended?.reject(error));
-    this.#thread.on("exit", () => this.#ended?.reject(new Error("a thread of scrypt has ended")));
+    this.#thread.on("error", (error) => this.#fail(error));
+    this.#thread.on("exit", () => this.#fail(new ThreadEnded("a thread of scrypt has ended")));
   }
 
-  async hash(input: ScryptInput): Promise<Buffer> {
+  /** Returns the hash. Rejects with the error of scrypt, `ThreadEnded`, or after the limit, which ends the thread. */
+  async hash(input: ScryptInput, limitMs: number): Promise<Buffer> {
     clearTimeout(this.#ending);
     this.#thread.ref();
     const hash = new Promise<Buffer>((resolve, reject) => (this.#ended = { resolve, reject }));
+    const limit = setTimeout(() => this.#end(new Error(`a hash took longer than ${limitMs} ms`)), limitMs);
     this.#thread.postMessage(input);
     try {
       return await hash;
     } finally {
+      clearTimeout(limit);
       this.#thread.unref();
     }
   }
 
-  /** Ends the thread, and calls `onEnd`, unless it has work before. */
-  endWhenIdle(onEnd: () => void): void {
-    this.#ending = setTimeout(() => {
-      onEnd();
-      void this.#thread.terminate();
-    }, IDLE_MS).unref();
+  /** Ends the thread unless it has work before. */
+  endWhenIdle(): void {
+    this.#ending = setTimeout(() => this.#end(new ThreadEnded("a thread had no work")), IDLE_MS).unref();
+  }
+
+  #end(reason: Error): void {
+    this.#fail(reason);
+    void this.#thread.terminate();
+  }
+
+  #fail(error: Error): void {
+    this.onEnd(this);
+    this.#ended?.reject(error);
   }
 }
 
@@ -57,12 +73,27 @@ export class ScryptThreads {
   /** Threads without work. The one that worked last is at the end. */
   #idle: ScryptThread[] = [];
 
-  /** Returns the hash. Rejects with the error of scrypt. */
+  constructor(private readonly limitMs: number = HASH_MS) {}
+
+  /** Returns the hash. Rejects with the error of scrypt, and a hash that takes too long. */
   async hash(input: ScryptInput): Promise<Buffer> {
-    const thread = this.#idle.pop() ?? new ScryptThread();
-    const hash = await thread.hash(input);
+    try {
+      return await this.#hashOn(this.#idle.pop() ?? this.#newThread(), input);
+    } catch (error) {
+      // An idle thread may have ended a moment ago.
+      if (error instanceof ThreadEnded) return this.#hashOn(this.#newThread(), input);
+      throw error;
+    }
+  }
+
+  async #hashOn(thread: ScryptThread, input: ScryptInput): Promise<Buffer> {
+    const hash = await thread.hash(input, this.limitMs);
     this.#idle.push(thread);
-    thread.endWhenIdle(() => (this.#idle = this.#idle.filter((idle) => idle !== thread)));
+    thread.endWhenIdle();
     return hash;
+  }
+
+  #newThread(): ScryptThread {
+    return new ScryptThread((ended) => (this.#idle = this.#idle.filter((thread) => thread !== ended)));
   }
 }

@@ -1,6 +1,8 @@
 import { scryptSync } from "node:crypto";
+import { once } from "node:events";
 import { readdirSync } from "node:fs";
 import os from "node:os";
+import type { Worker as Thread } from "node:worker_threads";
 import { expect } from "chai";
 import { ScryptThreads, type ScryptInput } from "../../../../http/auth/passwords/scrypt.js";
 import { until } from "../../../support/until.js";
@@ -30,6 +32,40 @@ describe("the threads of scrypt", () => {
     const error: unknown = await threads.hash(input("a", 1_000)).catch((refused: unknown) => refused);
     expect(error).to.be.instanceOf(Error);
     expect(await threads.hash(input("a"))).to.have.length(32);
+  });
+
+  it("that end without work, or with it, lose no hash", async () => {
+    const started: Thread[] = [];
+    const onThread = (thread: Thread): unknown => started.push(thread);
+    process.on("worker", onThread);
+    try {
+      const threads = new ScryptThreads();
+      await threads.hash(input("a"));
+      await started.at(-1)?.terminate();
+      const afterIt = await threads.hash(input("b"));
+      const ending = started.at(-1)?.terminate();
+      const meanwhile = await threads.hash(input("b"));
+      await ending;
+      const [before, hashing] = [started.length, threads.hash(input("b", 2 ** 15))];
+      await started.at(-1)?.terminate();
+      expect(await hashing).to.have.length(32);
+      expect(meanwhile.equals(afterIt)).to.equal(true);
+      expect([before, started.length], "each has one follower").to.deep.equal([3, 4]);
+    } finally {
+      process.off("worker", onThread);
+    }
+  });
+
+  it("end when a hash takes too long, which is rejected", async () => {
+    const started = once(process, "worker") as Promise<[Thread]>;
+    const threads = new ScryptThreads(50);
+    const slow = input("a", 2 ** 14);
+    const hashing = threads.hash({ ...slow, options: { ...slow.options, p: 20 } });
+    const [thread] = await started;
+    const exited = once(thread, "exit");
+    const error: unknown = await hashing.catch((refused: unknown) => refused);
+    expect(String(error)).to.equal("Error: a hash took longer than 50 ms");
+    await exited;
   });
 
   it("have a lower priority than the event loop", async function () {
