@@ -16,6 +16,7 @@ import { Refused } from "../request/errors.js";
 import { retryAfterSeconds } from "../request/throttle.js";
 import { tooManyWait } from "./passwords/fair-slots.js";
 import type { PasswordTurn, Passwords } from "./passwords/passwords.js";
+import { Waits } from "./passwords/waits.js";
 import { hasSecondFactor, type SecondFactors } from "./second-factors.js";
 
 interface SignInParts {
@@ -51,12 +52,28 @@ const FAILURES_OF_ACCOUNT: TokenBucket = {
  */
 const WRONG_CODES: TokenBucket = { name: "wrong codes", capacity: 10, refill: 10, periodMs: 3_600_000 };
 
-/** Time in ms for which an address waits whose password found no place in the queue: the `Retry-After` of the refusal. */
+/** Time in ms of a wait for which a password found no place in the queue: the `Retry-After` of the refusal. */
 const BUSY_MS = 1_000;
+const MAX_WAITS = 100_000;
+
+/** Names of an account and an address in the buckets, whether or not the account exists. */
+interface Names {
+  readonly account: string;
+  readonly address: string;
+  /** The account at the address. */
+  readonly pair: string;
+}
+
+function namesOf(email: string, { ip }: Sender): Names {
+  // A hash keeps the name short, however long the given e-mail is.
+  const account = `web-account:${createHash("sha256").update(email.toLowerCase()).digest("base64url")}`;
+  const address = subscriberOf(ip);
+  return { account, address, pair: `${account}:${address}` };
+}
 
 export class SignIns {
-  /** Times at which addresses that wait may try again, the earliest first. */
-  readonly #waiting = new Map<string, number>();
+  /** Pairs of account and address whose password found no place in the queue. */
+  readonly #waits = new Waits(BUSY_MS, MAX_WAITS);
 
   constructor(private readonly parts: SignInParts) {}
 
@@ -81,8 +98,10 @@ export class SignIns {
    * many passwords wait.
    */
   async signIn(email: string, proof: Proof, from: Sender): Promise<Trader> {
-    const address = subscriberOf(from.ip);
-    this.#refuseWaiting(address);
+    const { address, pair } = namesOf(email, from);
+    // Otherwise the guesses of a flood cost the service more than the hashes that they do not get. Other accounts at the
+    // address do not wait: their traders may share it with the flood.
+    if (this.#waits.has(pair)) throw tooManyWait();
     await this.#spend(`web-address:${address}`, ATTEMPTS);
     const account = await this.#prove(email, proof, from);
     if (account.role === "operator" && account.state !== "ACTIVE") throw new Refused("ACCOUNT_LOCKED");
@@ -119,34 +138,33 @@ export class SignIns {
   /** Runs a check. Its failure is charged before it, so that parallel guesses count; any other end gets it back. */
   async #guess<Result>(
     email: string,
-    { ip, receivedMs }: Sender,
+    from: Sender,
     check: (account: Trader | undefined, turn: PasswordTurn) => Promise<Result | undefined>,
   ): Promise<Result> {
     const { db } = this.parts;
-    const address = subscriberOf(ip);
-    // A hash keeps the name of the bucket short, however long the given e-mail is.
-    const name = `web-account:${createHash("sha256").update(email.toLowerCase()).digest("base64url")}`;
+    const names = namesOf(email, from);
+    const { address } = names;
     const [pair, all] = [
-      [`${name}:${address}`, FAILURES],
-      [name, FAILURES_OF_ACCOUNT],
+      [names.pair, FAILURES],
+      [names.account, FAILURES_OF_ACCOUNT],
     ] as const;
     await this.#spend(...pair);
     const account = await findTraderByEmail(db, email);
     const known =
       account !== undefined &&
-      (await isKnownAddress(db, { traderId: account.traderId, address, nowTs: receivedMs }));
+      (await isKnownAddress(db, { traderId: account.traderId, address, nowTs: from.receivedMs }));
     // Guesses from elsewhere use up the rate of the account, and must not keep its holder out.
     if (!known) await this.#spend(...all);
     let failed = false;
     try {
       const operator = account?.role === "operator";
-      const turn = { sender: address, group: siteOf(ip), preferred: known, operator };
+      const turn = { sender: address, group: siteOf(from.ip), preferred: known, operator };
       const result = await check(account, turn);
       failed = result === undefined;
       if (result === undefined) throw new Refused("INVALID_CREDENTIALS");
       return result;
     } catch (error) {
-      if (error instanceof Refused && error.code === "UNAVAILABLE") this.#letWait(address);
+      if (error instanceof Refused && error.code === "UNAVAILABLE") this.#waits.add(names.pair);
       throw error;
     } finally {
       if (!failed) {
@@ -154,24 +172,6 @@ export class SignIns {
         if (!known) await this.#spend(...all, -1);
       }
     }
-  }
-
-  /**
-   * Refuses an address that was refused for want of a place a moment ago, before anything is read: otherwise the guesses
-   * of a flood cost the service more than the hashes that they do not get.
-   */
-  #refuseWaiting(address: string): void {
-    const nowMs = performance.now();
-    if ((this.#waiting.get(address) ?? 0) > nowMs) throw tooManyWait();
-    for (const [earliest, untilMs] of this.#waiting) {
-      if (untilMs > nowMs) return;
-      this.#waiting.delete(earliest);
-    }
-  }
-
-  #letWait(address: string): void {
-    this.#waiting.delete(address);
-    this.#waiting.set(address, performance.now() + BUSY_MS);
   }
 
   async #spend(subject: string, bucket: TokenBucket, cost = 1): Promise<void> {

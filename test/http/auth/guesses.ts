@@ -29,6 +29,15 @@ function count(answer: string): void {
   answers[answer] = (answers[answer] ?? 0) + 1;
 }
 
+/** Returns the code of an answer. */
+function codeOf(body: string): string {
+  try {
+    return (JSON.parse(body) as { readonly code?: string }).code ?? "";
+  } catch {
+    return "no JSON";
+  }
+}
+
 function guess(n: number): void {
   const body = Buffer.from(JSON.stringify({ email, password: "guess guess" }));
   const headers = {
@@ -40,8 +49,7 @@ function guess(n: number): void {
     const chunks: Buffer[] = [];
     answer.on("data", (chunk: Buffer) => chunks.push(chunk));
     answer.on("end", () => {
-      const { code = "" } = JSON.parse(Buffer.concat(chunks).toString("utf8")) as { code?: string };
-      count(`${answer.statusCode ?? 0} ${code}`);
+      count(`${answer.statusCode ?? 0} ${codeOf(Buffer.concat(chunks).toString("utf8"))}`);
     });
   });
   sent.on("error", (error) => count(`no answer: ${error.message}`));

@@ -4,6 +4,7 @@ import path from "node:path";
 import { expect } from "chai";
 import pg from "pg";
 import { WebSocket } from "ws";
+import { median } from "../../../scripts/bench/table.js";
 import { codeAt } from "../../../http/auth/totp.js";
 import { ServiceConnection } from "../../../stream/services/connection.js";
 import { TokenBuckets } from "../../../stream/services/token-buckets.js";
@@ -34,7 +35,7 @@ const FLOOD_SECONDS = Number(process.env["SIGN_IN_FLOOD_SECONDS"] ?? 0);
 const FAILURES_PER_SECOND = 500;
 /** Rate at which the guesses are sent. Of the long form, those whose answers are on their way have not failed yet. */
 const GUESSES_PER_SECOND = FLOOD_SECONDS > 0 ? 520 : 150;
-/** Longest sign-in of the operator, in ms, and of the fastest one beside other tests, which take most of the cores. */
+/** Longest sign-in of the operator, in ms, and the median beside other tests, which take most of the cores. */
 const OPERATOR_MS = FLOOD_SECONDS > 0 ? 1_000 : 2_000;
 const OPERATOR = { email: FIRST_OPERATOR.email, password: FIRST_OPERATOR.password };
 const GUESS = { email: OPERATOR.email, password: "guess guess" };
@@ -56,6 +57,10 @@ class Guesses {
     this.#child.on("message", (answers: Readonly<Record<string, number>>) => (this.answers = answers));
   }
 
+  get isRunning(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
   get count(): number {
     return Object.values(this.answers).reduce((sum, one) => sum + one, 0);
   }
@@ -67,11 +72,9 @@ class Guesses {
 
 /** Prints how long the operator waited at other addresses. */
 function report(failuresPerSecond: number, times: readonly number[]): void {
-  const sorted = times.toSorted((a, b) => a - b).map(Math.round);
-  const p50 = sorted[Math.floor(sorted.length / 2)] ?? 0;
   console.log(
     `${Math.round(failuresPerSecond)} failures/s from 50 addresses, ${times.length} sign-ins of the operator from others: ` +
-      `p50 ${p50} ms, longest ${sorted.at(-1) ?? 0} ms`,
+      `p50 ${Math.round(median(times))} ms, longest ${Math.round(Math.max(...times))} ms`,
   );
 }
 
@@ -84,18 +87,21 @@ describe("the failures of sign-ins", function () {
   });
   afterEach(() => stack.stop());
 
-  it("at 500 a second from 50 addresses do not keep an operator out at another one", async () => {
+  it(`at ${GUESSES_PER_SECOND} a second from 50 addresses do not keep an operator out at another one`, async () => {
     const guesses = new Guesses(stack.url, GUESS.email);
     const times: number[] = [];
     try {
       await untilWithin(50_000, () => guesses.count >= GUESSES_PER_SECOND);
       const [start, before] = [performance.now(), guesses.count];
-      for (let address = 51; address < 51 + Math.max(3, FLOOD_SECONDS); address += 1) {
+      for (let address = 51; address < 51 + Math.max(5, FLOOD_SECONDS); address += 1) {
         await new Promise((resolve) => setTimeout(resolve, 1_000));
         const began = performance.now();
         expect(resultOf(await signIn(stack.url, OPERATOR, `192.0.2.${address}`))).to.equal("200");
         times.push(performance.now() - began);
       }
+      const answered = guesses.count;
+      await untilWithin(5_000, () => guesses.count > answered);
+      expect(guesses.isRunning, "the flood goes on").to.equal(true);
       const failuresPerSecond = ((guesses.count - before) * 1_000) / (performance.now() - start);
       if (FLOOD_SECONDS > 0) {
         report(failuresPerSecond, times);
@@ -104,7 +110,7 @@ describe("the failures of sign-ins", function () {
     } finally {
       guesses.stop();
     }
-    expect(FLOOD_SECONDS > 0 ? Math.max(...times) : Math.min(...times)).to.be.below(OPERATOR_MS);
+    expect(FLOOD_SECONDS > 0 ? Math.max(...times) : median(times)).to.be.below(OPERATOR_MS);
     // A guess that finds no place in the queue of passwords is not counted as a failure of the account.
     const { "401 INVALID_CREDENTIALS": checked = 0, ...refused } = guesses.answers;
     expect(["429 RATE_LIMIT_EXCEEDED", "503 UNAVAILABLE"]).to.include.members(Object.keys(refused));
