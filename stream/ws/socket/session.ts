@@ -360,9 +360,10 @@ export class Session {
   async #end(): Promise<void> {
     clearInterval(this.#heartbeatTimer);
     this.#subscriptions.close();
+    // The cancel covers the last placements. It does not wait for snapshots, which may wait for those of other sockets.
     await this.#tradeQueue.idle;
-    await this.#watchQueue.idle;
     await this.#cancelOnDisconnect.end();
+    await this.#watchQueue.idle;
   }
 }
 

@@ -233,6 +233,19 @@ describe("the bridge, for private channels and trading", () => {
       await until(() => server.armed.length === 0);
     });
 
+    it("cancels at once on a disconnect, whatever its subscribes wait for", async () => {
+      const armed = await server.connect(trader(ann));
+      await armed.request("safety", { cancelOnDisconnect: true });
+      const answers: (() => void)[] = [];
+      exchange.listed = () => new Promise((resolve) => answers.push(() => resolve(new Set())));
+      armed.send("subscribe", { markets: { [ann]: "book" } });
+      await until(() => answers.length === 1);
+      armed.socket.terminate();
+      await until(() => exchange.canceledAll.length === 1);
+      for (const answer of answers) answer();
+      await until(() => server.armed.length === 0);
+    });
+
     it("retries until all orders are canceled, and can be disarmed", async () => {
       const armed = await server.connect(trader(ann));
       for (const cancelOnDisconnect of [true, true, false, true]) {
