@@ -40,9 +40,9 @@ export interface CommitGroupPorts {
 /** Most actors in one step. */
 const MAX_ACTORS = 64;
 /** Most messages in one step, shared by its actors. Others wait for the step. */
-const MAX_MESSAGES = 1_024;
-/** Approximate length of all messages in one step. A message can have many orders. */
-const MAX_MESSAGES_LENGTH = 1_048_576;
+const MAX_MESSAGES = 512;
+/** Approximate length of all messages in one step: that of 64 batches of 20 orders, which take some 40 ms. */
+const MAX_MESSAGES_LENGTH = 262_144;
 /** Each actor of a step may have this many messages, even beyond the limits of the step. */
 const MIN_MESSAGES_EACH = 16;
 /** A step with this many deltas runs no further actor on its messages: these wait for the next step. */

@@ -65,7 +65,7 @@ describe("a commit group", () => {
   });
 
   it("runs an actor on many messages in one step, beside many other actors, and on fewer when they are long", async () => {
-    const others = Array.from({ length: 40 }, (_, other) => marketActor(`other ${other}`));
+    const others = Array.from({ length: 20 }, (_, other) => marketActor(`other ${other}`));
     /** Sends 40 messages to an actor and one to each of the others, and runs a step on them. */
     const stepOn = async (text: string): Promise<void> => {
       const body = (): string => packEnvelope({ commands: [{ kind: "add", n: 1, text }] });
