@@ -1,84 +1,34 @@
 /** Positions of a subaccount, valued at the best bid. */
 
-import type { z } from "zod";
 import { cost, contracts, formatMoney, subtract, type Millicents } from "../../../actors/units.js";
-import type { Book, Prices } from "../../surface-a/schemas/catalog.js";
-import type { Position } from "../../surface-a/schemas/orders.js";
 import { Link } from "../app/router.js";
 import { call } from "../data/api.js";
 import { moneyOf } from "../data/money.js";
 import { ticksOf } from "../data/prices.js";
-import { asRefusal } from "../data/refusal.js";
 import { useResource } from "../data/resource.js";
 import { Empty, Loaded } from "../parts/loaded.js";
 import { Notice } from "../parts/notice.js";
 import { Table } from "../parts/table.js";
 import { Average, Money, Price, Quantity } from "../parts/values.js";
-import { eachOf, outcomeName } from "./catalog.js";
+import { keyOf, readBids, type Bids, type PositionAnswer } from "./bids.js";
+import { outcomeName } from "./catalog.js";
 import { useNames } from "./list-view.js";
 import { MarketLink } from "./market-link.js";
 
-type PositionAnswer = z.infer<typeof Position>;
-
 const REFRESH_MS = 10_000;
 
-/** Markets of one request for prices. */
-const MARKETS_AT_ONCE = 100;
-
-/** Names an outcome in the books of one currency. */
-const keyOf = ({ outcomeId, currency }: Pick<PositionAnswer, "outcomeId" | "currency">): string =>
-  currency === undefined ? outcomeId : `${outcomeId} ${currency}`;
-
-/** Returns the best bids on the outcomes of the positions, by `keyOf`. */
-async function readBids(
-  positions: readonly PositionAnswer[],
-  signal: AbortSignal,
-): Promise<ReadonlyMap<string, string>> {
-  const bids = new Map<string, string>();
-  const marketsOf = (held: readonly PositionAnswer[]): readonly string[] => [
-    ...new Set(held.map(({ marketId }) => marketId)),
-  ];
-  const cash = marketsOf(positions.filter(({ currency }) => currency === undefined));
-  for (let first = 0; first < cash.length; first += MARKETS_AT_ONCE) {
-    const query = { markets: cash.slice(first, first + MARKETS_AT_ONCE).join() };
-    const path = "/v3/public/catalog/prices";
-    const { items } = await call<z.infer<typeof Prices>>("GET", path, { query, signal });
-    for (const market of items) {
-      for (const [outcomeId, best] of Object.entries(market.bids)) {
-        if (best !== null) bids.set(keyOf({ outcomeId }), best.price);
-      }
-    }
-  }
-  // The prices of many markets are those of the books in dollars; a book in COIN is read by itself.
-  const coin = marketsOf(positions.filter(({ currency }) => currency === "COIN"));
-  await eachOf(coin, async (marketId) => {
-    const query = { currency: "COIN", depth: 1 };
-    const path = `/v3/public/catalog/markets/${marketId}/book`;
-    const { orders } = await call<Pick<z.infer<typeof Book>, "orders">>("GET", path, { query, signal }).catch(
-      (error: unknown) => {
-        // The market of a hidden event shows no book.
-        if (asRefusal(error).status !== 404) throw error;
-        return { orders: {} };
-      },
-    );
-    for (const [outcomeId, [best]] of Object.entries(orders)) {
-      if (best !== undefined) bids.set(keyOf({ outcomeId, currency: "COIN" }), best.price);
-    }
-  });
-  return bids;
-}
-
 interface Row extends PositionAnswer {
-  readonly bid: string | undefined;
+  /** Null for an outcome without a bid; undefined while the bid is not known. */
+  readonly bid: string | null | undefined;
   readonly value: Millicents | undefined;
 }
 
-function rowOf(position: PositionAnswer, bids: ReadonlyMap<string, string> | undefined): Row {
-  const bid = bids?.get(keyOf(position));
+function rowOf(position: PositionAnswer, bids: Bids | undefined): Row {
+  const bid = bids?.prices.get(keyOf(position));
   return {
     ...position,
     bid,
-    value: bid === undefined ? undefined : cost(ticksOf(bid), contracts(position.qty)),
+    value: typeof bid !== "string" ? undefined : cost(ticksOf(bid), contracts(position.qty)),
   };
 }
 
@@ -93,7 +43,7 @@ export function Positions({ subaccount }: { readonly subaccount: string }) {
   const bids = useResource((signal) => readBids(known, signal), [known.map(keyOf).sort().join()], {
     everyMs: REFRESH_MS,
   });
-  const noBid = bids.value === undefined ? "" : "no bid";
+  const unknown = bids.value === undefined ? "" : "unknown";
   const names = useNames(positions.value);
   return (
     <Loaded
@@ -136,13 +86,22 @@ export function Positions({ subaccount }: { readonly subaccount: string }) {
                 wide: true,
                 cell: (row) => <Money value={row.cost} coin={row.currency === "COIN"} />,
               },
-              { title: "Best bid", numeric: true, wide: true, cell: ({ bid }) => <Price value={bid} /> },
+              {
+                title: "Best bid",
+                numeric: true,
+                wide: true,
+                cell: ({ bid }) => <Price value={bid ?? undefined} />,
+              },
               {
                 title: "Value",
                 numeric: true,
-                cell: ({ value, currency }) =>
+                cell: ({ bid, value, currency }) =>
                   value === undefined ? (
-                    noBid
+                    bid === null ? (
+                      "no bid"
+                    ) : (
+                      unknown
+                    )
                   ) : (
                     <Money value={formatMoney(value)} coin={currency === "COIN"} />
                   ),
@@ -159,7 +118,7 @@ export function Positions({ subaccount }: { readonly subaccount: string }) {
               },
             ]}
           />
-          <Notice refusal={bids.refusal} />
+          <Notice refusal={bids.value?.refusal} />
           <p class="quiet">
             The value is that of all contracts at the best bid, before fees. A large position may sell for
             less.

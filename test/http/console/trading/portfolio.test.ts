@@ -70,6 +70,48 @@ describe("portfolio of the console", function () {
     await expectSound(opened);
   });
 
+  it("tells a missing bid from one that cannot be read, for each market by itself", async () => {
+    const { stack } = served;
+    const [held, empty, away] = [market, await newMarket(stack), await newMarket(stack)];
+    const position = (
+      { marketId, outcomes }: typeof market,
+      outcome: 0 | 1,
+      rest: { readonly currency?: "COIN" } = {},
+    ) => ({ marketId, outcomeId: outcomes[outcome], qty: 100, cost: "0.60000", ...rest });
+    const opened = await visit("/status");
+    const { page } = opened;
+    // The public route leaves out the bids of markets that nobody watches.
+    await page.route("**/v3/public/catalog/prices?**", (route) => route.abort());
+    await page.route("**/v3/portfolio/positions?**", (route) =>
+      route.fulfill({
+        json: [
+          position(held, 0),
+          position(empty, 0),
+          position(empty, 1, { currency: "COIN" }),
+          position(away, 1, { currency: "COIN" }),
+        ],
+      }),
+    );
+    const unavailable = { code: "UNAVAILABLE", message: "the book is being read" };
+    await page.route(`**/v3/public/catalog/markets/${away.marketId}/book?**`, (route) =>
+      route.fulfill({ status: 503, json: unavailable }),
+    );
+    await page.goto("/portfolio");
+    await page.getByText("The book is being read.").waitFor();
+    const rows = page.getByRole("region", { name: "Positions" }).locator("tbody tr");
+    const values = async (): Promise<string[]> => {
+      const cells = await Promise.all((await rows.all()).map((row) => row.locator("td").allInnerTexts()));
+      return cells.map((texts) => texts.at(-2) ?? "");
+    };
+    expect(await values()).to.deep.equal(["$0.55", "no bid", "no bid", "unknown"]);
+    await expectSound(opened);
+
+    await page.route("**/v3/catalog/prices?**", (route) => route.fulfill({ status: 503, json: unavailable }));
+    await page.reload();
+    await page.getByText("The book is being read.").waitFor();
+    expect(await values()).to.deep.equal(["unknown", "unknown", "no bid", "unknown"]);
+  });
+
   it("lists orders with their final reasons, and filters them in the address", async () => {
     const opened = await visit("/portfolio?show=orders", { viewport: { width: 390, height: 844 } });
     const { page } = opened;
