@@ -63,7 +63,8 @@ export function Life({ market, event, steps }: LifeProps) {
       <h3>The last 50 changes</h3>
       <Transitions
         marketId={market.marketId}
-        state={[steps, market.status, market.paused, event?.status].join()}
+        market={[steps, market.status, market.paused].join()}
+        event={event?.status}
       />
     </section>
   );
@@ -71,21 +72,34 @@ export function Life({ market, event, steps }: LifeProps) {
 
 interface TransitionsProps {
   readonly marketId: string;
-  /** Changes with every transition that the page learns of. */
-  readonly state: string;
+  /** Changes with every transition of the market that the page learns of. */
+  readonly market: string;
+  /** Status of the event; `undefined` until it is known. */
+  readonly event: EventAnswer["status"] | undefined;
 }
 
-function Transitions({ marketId, state }: TransitionsProps) {
+/** Pause in ms after the last change before the list is read again, as one transition changes several things. */
+const SETTLE_MS = 1_000;
+/** Longest further pause in ms: the viewers of a market learn of a transition together, and read at different times. */
+const SPREAD_MS = 2_000;
+
+function Transitions({ marketId, market, event }: TransitionsProps) {
   const life = useResource(
     (signal) =>
       call<z.infer<typeof Lifecycle>>("GET", `/v3/public/catalog/markets/${marketId}/lifecycle`, { signal }),
     [marketId],
   );
-  const read = useRef(state);
+  const seen = useRef({ market, event });
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   useEffect(() => {
-    if (read.current !== state) life.reload();
-    read.current = state;
-  }, [state]);
+    // The status of the event arrives after the first read, which has its transitions.
+    const { market: lastMarket, event: lastEvent = event } = seen.current;
+    seen.current = { market, event };
+    if (lastMarket === market && lastEvent === event) return;
+    clearTimeout(timer.current);
+    timer.current = setTimeout(life.reload, SETTLE_MS + Math.random() * SPREAD_MS);
+  }, [market, event]);
+  useEffect(() => () => clearTimeout(timer.current), []);
   return (
     <Loaded of={life} waiting={<Skeleton rows={3} />}>
       {({ items }) =>

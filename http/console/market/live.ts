@@ -10,6 +10,7 @@ import { webKey } from "../trading/web-key.js";
 import type { Feed, FeedEvents, OpenOrderAnswer, PositionAnswer, Trade } from "./feeds/feed.js";
 import { laddersOf, type BookState, type Ladder } from "./ladder.js";
 import { PollingFeed } from "./feeds/polling.js";
+import { standingAfter, type Standing } from "./feeds/standing.js";
 
 /** Connection to the service. While it is lost, what is shown is as old as `sinceMs`. */
 export interface Connection {
@@ -25,6 +26,8 @@ export interface MarketLive {
   readonly trades: ReadonlySignal<readonly Trade[]>;
   /** Number of transitions that the stream has sent; a snapshot counts too. */
   readonly steps: ReadonlySignal<number>;
+  /** Status and pause after the last one of these transitions; `undefined` before the first. */
+  readonly standing: ReadonlySignal<Standing | undefined>;
   readonly connection: ReadonlySignal<Connection>;
   /** Resting orders in this market of the key in this browser; `undefined` until the stream has sent them. */
   readonly orders: ReadonlySignal<readonly OpenOrderAnswer[] | undefined>;
@@ -41,6 +44,7 @@ class LiveMarket implements MarketLive {
   readonly books: Signal<readonly Ladder[] | undefined> = signal(undefined);
   readonly trades: Signal<readonly Trade[]> = signal([]);
   readonly steps: Signal<number> = signal(0);
+  readonly standing: Signal<Standing | undefined> = signal(undefined);
   readonly connection: Signal<Connection> = signal({ state: "polling", sinceMs: Date.now() });
   readonly orders: Signal<readonly OpenOrderAnswer[] | undefined> = signal(undefined);
   readonly positions: Signal<readonly PositionAnswer[] | undefined> = signal(undefined);
@@ -144,7 +148,8 @@ class LiveMarket implements MarketLive {
         this.#newTrades = [...this.#newTrades, ...trades].slice(-MAX_TRADES);
         this.#draw();
       }),
-      step: inTurn(() => {
+      step: inTurn((transitions) => {
+        this.standing.value = standingAfter(this.standing.value, transitions);
         this.steps.value += 1;
       }),
       wallet: inTurn((orders, positions) => {

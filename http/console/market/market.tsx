@@ -17,6 +17,7 @@ import { TicketPanel } from "../ticket/panel.js";
 import { ConnectionBar } from "./connection-bar.js";
 import { KeysHelp } from "./keys-help.js";
 import type { Line } from "./ladder.js";
+import { withStanding } from "./feeds/standing.js";
 import { Ladders } from "./ladders.js";
 import { Banner, Life } from "./life.js";
 import { useMarket, type MarketLive } from "./live.js";
@@ -35,7 +36,10 @@ export default function MarketPage({ marketId = "" }: PageProps) {
   // The book is requested together with the market, so that the first numbers wait for one answer only.
   const live = useMarket(marketId);
   const market = useResource(
-    (signal) => call<MarketAnswer>("GET", `${CATALOG}/markets/${marketId}`, { signal }),
+    async (signal) => {
+      const steps = live.steps.value;
+      return { market: await call<MarketAnswer>("GET", `${CATALOG}/markets/${marketId}`, { signal }), steps };
+    },
     [marketId],
     { everyMs: STATUS_EVERY_MS },
   );
@@ -53,7 +57,14 @@ export default function MarketPage({ marketId = "" }: PageProps) {
     <>
       {shown.refusal !== undefined && <h1>Market</h1>}
       <Loaded of={shown} waiting={<Skeleton rows={20} isPage />}>
-        {(value) => <Opened market={value} live={live} reload={market.reload} />}
+        {({ market: read, steps }) => (
+          // An answer has every transition that the page knew when it asked, so the stream's later ones count until then.
+          <Opened
+            market={live.steps.value > steps ? withStanding(read, live.standing.value) : read}
+            live={live}
+            reload={market.reload}
+          />
+        )}
       </Loaded>
     </>
   );

@@ -3,6 +3,7 @@
 import type { z } from "zod";
 import type { PublicTrade } from "../../../surface-a/schemas/catalog.js";
 import type { OpenOrder, Position } from "../../../surface-a/schemas/orders.js";
+import type { LifecycleDelta } from "../../../client/wire/stream.js";
 import type { BookState } from "../ladder.js";
 
 type TradeAnswer = z.infer<typeof PublicTrade>;
@@ -17,8 +18,8 @@ export interface FeedEvents {
   readonly book: (book: BookState) => void;
   /** Called with trades, oldest first; those that are known are dropped. */
   readonly trades: (trades: readonly Trade[]) => void;
-  /** Called after transitions in the market's life, and with its status in a snapshot. */
-  readonly step: () => void;
+  /** Called with transitions in the market's life, oldest first; a snapshot is one of the kind `SNAPSHOT`. */
+  readonly step: (transitions: readonly LifecycleDelta[]) => void;
   /** Called with the resting orders and the positions in this market. */
   readonly wallet: (orders: readonly OpenOrderAnswer[], positions: readonly PositionAnswer[]) => void;
   /** Called whenever the source was in touch with the service. */

@@ -29,7 +29,7 @@ export class StreamFeed implements Feed {
     this.#stream = new StreamClient(new BrowserConnection(window.location.origin), ticket, {
       book: () => this.#book(),
       trades: (_, trades) => events.trades(trades),
-      lifecycle: () => events.step(),
+      lifecycle: (_, transitions) => events.step(transitions),
       orders: wallet,
       openOrders: wallet,
       positions: wallet,

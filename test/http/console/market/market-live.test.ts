@@ -50,10 +50,25 @@ describe("market page of a trader", function () {
     await page.getByText("· live").waitFor();
     await fundWeb();
 
+    // The stream locks the page at once, although the catalog does not answer yet.
     const { operator } = served.stack;
+    const catalog = `**/v3/public/catalog/markets/${world.knicks.winner.marketId}`;
+    let answer: () => void = () => undefined;
+    const answered = new Promise<void>((resolve) => (answer = resolve));
+    await page.route(catalog, async (route) => {
+      await answered;
+      await route.continue().catch(() => undefined);
+    });
+    const banner = page.getByText("Paused. No new orders are taken");
+    const lock = page.getByText("The market is paused. The ticket is locked until it goes on.");
     await operator.setMarketStatus(world.knicks.winner.marketId, "pause");
-    await page.getByText("Paused. No new orders are taken").waitFor();
-    await page.getByText("The market is paused. The ticket is locked until it goes on.").waitFor();
+    await banner.waitFor();
+    await lock.waitFor();
+    const read = page.waitForResponse(catalog);
+    answer();
+    await (await read).finished();
+    await page.unroute(catalog);
+    expect([await banner.count(), await lock.count()]).to.deep.equal([1, 1]);
     await operator.setMarketStatus(world.knicks.winner.marketId, "resume");
     await page.getByText("The market is paused.").waitFor({ state: "detached" });
 

@@ -162,8 +162,12 @@ describe("market page of the console", function () {
     await life.nth(0).getByText("paused").waitFor();
     await life.nth(1).getByText("opened").waitFor();
     await expectSound(opened);
-    await stack.operator.setMarketStatus(marketId, "resume");
-    await life.filter({ hasText: "resumed" }).waitFor();
+    let reads = 0;
+    page.on("request", (request) => (reads += request.url().endsWith("/lifecycle") ? 1 : 0));
+    for (const action of ["resume", "pause", "resume"] as const)
+      await stack.operator.setMarketStatus(marketId, action);
+    await life.filter({ hasText: "resumed" }).nth(1).waitFor();
+    expect(reads).to.equal(1);
     expect(await page.locator("main").innerText()).to.not.contain("The market is paused.");
     await stack.operator.setMarketStatus(marketId, "pause");
     await page.goto("/");

@@ -70,7 +70,7 @@ describe("portfolio of the console", function () {
     await expectSound(opened);
   });
 
-  it("tells a missing bid from one that cannot be read, for each market by itself", async () => {
+  it("distinguishes a missing bid from one that cannot be read, in each market by itself", async () => {
     const { stack } = served;
     const [held, empty, away] = [market, await newMarket(stack), await newMarket(stack)];
     const position = (
