@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { BookCache } from "../../../http/surface-a/book-cache.js";
+import { BookCache } from "../../../http/surface-a/market/book-cache.js";
 
 describe("the cache of books", () => {
   /** Bytes that each book takes beside its JSON. */
