@@ -28,7 +28,8 @@ async function end(): Promise<void> {
   stop.abort();
   try {
     await running;
-    report({ kind: "ended", tally: attackers?.takeTally() ?? { answered: 0, refused: 0 } });
+    if (attackers === undefined) throw new Error("the attackers do not know the exchange");
+    report({ kind: "ended", tally: attackers.takeTally() });
   } catch (error) {
     report({ kind: "failed", reason: describe(error) });
   }

@@ -23,9 +23,13 @@ export interface Facts {
   readonly accomplice: HostileKeys;
 }
 
-/** Number of requests of a behavior that were answered, and of those that were refused. */
+/** Numbers of requests of a behavior. */
 export interface Tally {
+  /** Requests that were due at the rate of the behavior; 0 for one without a rate. */
+  readonly aimed: number;
+  readonly sent: number;
   readonly answered: number;
+  /** Answers that refuse their request. */
   readonly refused: number;
 }
 
@@ -44,6 +48,8 @@ export class Attackers {
   readonly hostile: HostileTrader;
   readonly accomplice: HostileTrader;
   readonly #callers: Callers;
+  #aimed = 0;
+  #sent = 0;
   #answered = 0;
   #refused = 0;
 
@@ -66,8 +72,20 @@ export class Attackers {
 
   /** Sends a request and counts its answer; a lost answer is no failure of the bench. */
   async send(caller: Caller, request: Sent | Promise<Sent>): Promise<void> {
-    const answer = await caller.send(await request).catch(() => undefined);
+    const signed = await request;
+    this.#sent += 1;
+    const answer = await caller.send(signed).catch(() => undefined);
     if (answer !== undefined) this.count(answer.status < 400);
+  }
+
+  /** Counts requests that were due, sent or not. */
+  aim(requests: number): void {
+    this.#aimed += requests;
+  }
+
+  /** Counts a request outside `send`. */
+  sent(): void {
+    this.#sent += 1;
   }
 
   /** Counts an answer. */
@@ -76,9 +94,16 @@ export class Attackers {
     if (!isGood) this.#refused += 1;
   }
 
-  /** Returns the numbers of answers since the last call. */
+  /** Returns the numbers since the last call. */
   takeTally(): Tally {
-    const tally = { answered: this.#answered, refused: this.#refused };
+    const tally = {
+      aimed: this.#aimed,
+      sent: this.#sent,
+      answered: this.#answered,
+      refused: this.#refused,
+    };
+    this.#aimed = 0;
+    this.#sent = 0;
     this.#answered = 0;
     this.#refused = 0;
     return tally;

@@ -8,12 +8,20 @@ import { SignedRequests, type Sent, unsigned } from "./caller.js";
 
 export interface Behavior {
   readonly name: string;
+  /** Least share of its requests that a behavior with a rate must send for its figures to count. */
+  readonly leastShare?: number;
   /** Misbehaves until the signal. */
   run(attackers: Attackers, stopped: AbortSignal): Promise<void>;
 }
 
-/** Connections of a flood. */
-const LANES = 16;
+/** Most requests of a sender that wait for an answer at once, each on a connection of its own. */
+const CONNECTIONS = 256;
+/**
+ * Requests of a flood a second, which is the limit of an address, and the least share of them: the process of the hostile
+ * traders gives way to the exchange, and slow answers take up its connections.
+ */
+const FLOOD_PER_SECOND = 2_000;
+const FLOOD_SHARE = 0.25;
 const BATCH = 256;
 /** Orders that a wallet may place a second, for ever. */
 const PLACES_PER_SECOND = 8;
@@ -22,38 +30,35 @@ function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** Sends one request after the other on each connection, as fast as the answers come. */
-async function flood(
-  attackers: Attackers,
-  stopped: AbortSignal,
-  requestOf: (n: number) => Sent | Promise<Sent>,
-): Promise<void> {
-  const sender = attackers.caller(LANES);
-  let sent = 0;
-  const lane = async (): Promise<void> => {
-    while (!stopped.aborted) await attackers.send(sender, requestOf(sent++));
-  };
-  await Promise.all(Array.from({ length: LANES }, lane));
-  sender.close();
-}
-
-/** Sends requests at a rate, whatever becomes of them. */
+/** Sends requests at a rate, however long their answers take, while a connection is free. */
 async function pace(
   attackers: Attackers,
   stopped: AbortSignal,
   perSecond: number,
   requestOf: (n: number) => Sent | Promise<Sent>,
 ): Promise<void> {
-  const sender = attackers.caller(LANES);
+  const sender = attackers.caller(CONNECTIONS);
   const began = performance.now();
-  const pending: Promise<void>[] = [];
+  const due = (): number => ((performance.now() - began) / 1_000) * perSecond;
+  const pending = new Set<Promise<void>>();
   for (let sent = 0; !stopped.aborted;) {
-    for (; sent < ((performance.now() - began) / 1_000) * perSecond; sent += 1)
-      pending.push(attackers.send(sender, requestOf(sent)));
+    for (; sent < due() && pending.size < CONNECTIONS; sent += 1) {
+      const answered = attackers.send(sender, requestOf(sent)).finally(() => pending.delete(answered));
+      pending.add(answered);
+    }
     await pause(5);
   }
+  attackers.aim(due());
   await Promise.all(pending);
   sender.close();
+}
+
+function flood(
+  attackers: Attackers,
+  stopped: AbortSignal,
+  requestOf: (n: number) => Sent | Promise<Sent>,
+): Promise<void> {
+  return pace(attackers, stopped, FLOOD_PER_SECOND, requestOf);
 }
 
 /** Reads a path at a rate with each read key of the hostile trader in turn. */
@@ -81,6 +86,8 @@ async function withSockets(
   for (const reader of attackers.hostile.readers) {
     for (let i = 0; i < 4 && !stopped.aborted; i += 1) {
       const socket = await caller.socket((await reader.of("GET", "/v3/ws")).headers);
+      attackers.sent();
+      attackers.count(socket !== undefined);
       if (socket === undefined) break;
       use(socket, sockets.length);
       sockets.push(socket);
@@ -113,6 +120,7 @@ export const BEHAVIORS: readonly Behavior[] = [
         ),
       });
       const { trading } = attackers.accomplice;
+      attackers.aim(1);
       await attackers.send(attackers.caller(1), trading.of("POST", "/v3/orders/batch", orders(BATCH)));
       await pace(attackers, stopped, 1, () =>
         trading.of("POST", "/v3/orders/batch", orders(PLACES_PER_SECOND)),
@@ -157,6 +165,7 @@ export const BEHAVIORS: readonly Behavior[] = [
   },
   {
     name: "placements beyond the throttle",
+    leastShare: FLOOD_SHARE,
     run: (attackers, stopped) =>
       flood(attackers, stopped, () =>
         attackers.accomplice.trading.of(
@@ -168,6 +177,7 @@ export const BEHAVIORS: readonly Behavior[] = [
   },
   {
     name: "one placement sent over and over",
+    leastShare: FLOOD_SHARE,
     async run(attackers, stopped) {
       const once = await attackers.accomplice.trading.of(
         "POST",
@@ -179,6 +189,7 @@ export const BEHAVIORS: readonly Behavior[] = [
   },
   {
     name: "unknown keys",
+    leastShare: FLOOD_SHARE,
     async run(attackers, stopped) {
       const { privateKey } = await generateKey("Ed25519");
       const known = new SignedRequests(
@@ -190,6 +201,7 @@ export const BEHAVIORS: readonly Behavior[] = [
   },
   {
     name: "sign-ins with a wrong password",
+    leastShare: FLOOD_SHARE,
     run: (attackers, stopped) =>
       flood(attackers, stopped, (n) =>
         unsigned("POST", "/v3/session", {
@@ -200,6 +212,7 @@ export const BEHAVIORS: readonly Behavior[] = [
   },
   {
     name: "free routes",
+    leastShare: FLOOD_SHARE,
     run: (attackers, stopped) =>
       flood(attackers, stopped, (n) =>
         n % 2 === 0
@@ -224,6 +237,7 @@ export const BEHAVIORS: readonly Behavior[] = [
         const timer = setInterval(() => {
           nonce += 1;
           socket.send(JSON.stringify({ nonce, snapshot: selection }));
+          attackers.sent();
         }, 30);
         socket.once("close", () => clearInterval(timer));
       }),
@@ -237,6 +251,7 @@ export const BEHAVIORS: readonly Behavior[] = [
           private: ["orders"],
         };
         socket.send(JSON.stringify({ nonce: 1, subscribe: selection }));
+        attackers.sent();
         socket.pause();
       }),
   },

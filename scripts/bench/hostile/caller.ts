@@ -61,6 +61,7 @@ export class Caller {
     const socket = new WebSocket(url, {
       headers: { ...headers, "X-Forwarded-For": this.#address },
       perMessageDeflate: false,
+      handshakeTimeout: ANSWER_MS,
     });
     return new Promise((resolve) => {
       socket.once("open", () => resolve(socket));

@@ -21,6 +21,8 @@ const FULL_SIZE: WorldSize = { victims: 14, dust: 4_500, readers: 8 };
 const RATE = 6;
 /** Largest ratio of the p99 beside a behavior to that of the quiet runs. */
 const MAX_RATIO = 2;
+/** Least share of the requests of a behavior that it must send, unless the behavior has a share of its own. */
+const LEAST_SHARE = 0.5;
 /** Largest growth of the memory of a role, and of Redis, over a behavior, in bytes. Heaps move by tens of MB by themselves. */
 const MAX_KEPT_BYTES = 200e6;
 /** Longest rest after a behavior, in ms: the processes report their memory every 5 s. */
@@ -60,29 +62,37 @@ export async function hostile(seconds: number = HOSTILE_SECONDS): Promise<Row[]>
 /** Runs the behaviors, one after the other, and yields the rows of each. */
 export async function* attack(target: Target, seconds: number, size: WorldSize): AsyncGenerator<Row[]> {
   const world = await openWorld(target, size);
+  try {
+    yield* attackWorld(target, world, seconds);
+  } finally {
+    world.close();
+  }
+}
+
+async function* attackWorld(target: Target, world: World, seconds: number): AsyncGenerator<Row[]> {
   const attack = await AttackProcess.start(world.facts);
   try {
     await measure(world, 1);
     let quietBefore = await measure(world, seconds);
-    for (const { name } of BEHAVIORS) {
+    for (const { name, leastShare } of BEHAVIORS) {
       const before = await target.sizes();
+      const began = performance.now();
       attack.begin(name);
       const beside = await measure(world, seconds);
+      const attackSeconds = (performance.now() - began) / 1_000;
       const tally = await attack.end();
       await new Promise((resolve) => setTimeout(resolve, Math.min(REST_MS, 1_200 * seconds)));
       const quietAfter = await measure(world, seconds);
       const after = await target.sizes();
       yield [
         ...timesRows(name, [quietBefore, quietAfter], beside),
-        row(name, "hostile requests", tally.answered / seconds, "/s"),
-        row(name, "hostile requests refused", refusedPercent(tally), "%"),
+        ...attackRows(name, tally, attackSeconds, leastShare),
         ...sizesRows(name, before, after),
       ];
       quietBefore = quietAfter;
     }
   } finally {
     await attack.close();
-    world.close();
   }
 }
 
@@ -91,8 +101,19 @@ function row(name: string, measure: string, figure: number, unit: string, isGood
   return { bench: `${BENCH}: ${name}`, measure, figure, unit, ...verdict };
 }
 
-function refusedPercent({ answered, refused }: Tally): number {
-  return answered === 0 ? 0 : (100 * refused) / answered;
+/** Figures of an attack. One that sends too little shows nothing about the exchange, and fails. */
+function attackRows(
+  name: string,
+  { aimed, sent, answered, refused }: Tally,
+  seconds: number,
+  leastShare = LEAST_SHARE,
+): Row[] {
+  const share = sent / aimed;
+  return [
+    row(name, "hostile requests", sent / seconds, "/s", sent > 0),
+    ...(aimed === 0 ? [] : [row(name, "of the aimed rate", 100 * share, "%", share >= leastShare)]),
+    row(name, "hostile requests refused", answered === 0 ? 0 : (100 * refused) / answered, "%"),
+  ];
 }
 
 function timesRows(name: string, quiet: readonly Measured[], beside: Measured): Row[] {

@@ -37,6 +37,8 @@ describe("the bench of hostile traders", function () {
         rows.find((row) => row.bench === `hostile: ${name}` && row.measure === measure)?.figure ?? NaN;
       expect(figureOf("failed requests"), name).to.equal(0);
       expect(figureOf("roles restarted"), name).to.equal(0);
+      expect(figureOf("hostile requests"), name).to.be.above(0);
+      expect(figureOf("hostile requests refused"), name).to.be.within(0, 100);
       expect(figureOf("another trader's p50"), name).to.be.above(0);
       expect(figureOf("another trader's p99"), name).to.be.above(0);
     }
