@@ -1,13 +1,13 @@
 /**
  * Runs all tests, or those in the named files, for `npm test`. All tests run in lanes at the same time: each lane is one run
- * of Mocha with a Redis and a Postgres of its own. No file is in two lanes, and a lane waits for no other.
+ * of Mocha with a Redis and a Postgres of its own. A lane waits for no other.
  */
-import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import fs from "node:fs";
-import os from "node:os";
 import path from "node:path";
+import { endRunsOnSignals, Run } from "./runs.mjs";
 import { listFailures, summarize } from "./summary.mjs";
+import { conclude, hasCrashed, showsPassed } from "./verdict.mjs";
 
 const ROOT = path.resolve(import.meta.dirname, "..", "..", "..");
 const BUILD = path.join(ROOT, ".build");
@@ -49,44 +49,52 @@ const SEEDED_FILES = /\.property\.test\.ts$|^test\/simulation\//;
 const COUNTEREXAMPLE = /Property failed after/;
 /** Number of files with failed tests above which the failures have a common cause, and nothing is run again. */
 const MAX_REPEATED = 20;
+/** Longest time of one run of Mocha, and of the installation of Chromium, in minutes. */
+const MAX_MINUTES = 30;
+const INSTALL_MINUTES = 10;
+
+/** Lanes whose output is not printed yet, with their runs. */
+const unprinted = new Map();
 
 function say(message) {
   console.log(`test: ${message}`);
 }
 
-/**
- * Runs Mocha. `later` keeps its output in the result, so that the lines of two runs do not mix. `inBackground` gives the run
- * the time that no other run uses. The result has the report of `reporter.mjs`, or none when the run has died.
- */
-function mocha({ args, env = {}, inBackground = false }, { later = false } = {}) {
+/** Runs Mocha. The result has the exit code and the report of `reporter.mjs`, or none when the run has died. */
+async function mocha({ name, args, env = {}, inBackground = false }, { later = false } = {}) {
   const file = path.join(BUILD, `test-report-${randomUUID()}.json`);
-  return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [MOCHA, ...args], {
-      cwd: ROOT,
-      stdio: later ? ["ignore", "pipe", "pipe"] : "inherit",
-      env: { ...process.env, ...env, COMPILED_DIR: BUILD, TEST_REPORT_FILE: file },
-    });
-    if (inBackground && child.pid !== undefined)
-      os.setPriority(child.pid, os.constants.priority.PRIORITY_LOW);
-    const output = [];
-    child.stdout?.on("data", (chunk) => output.push(chunk));
-    child.stderr?.on("data", (chunk) => output.push(chunk));
-    child.on("error", reject);
-    child.on("close", (code) => {
-      const report = fs.existsSync(file) ? JSON.parse(fs.readFileSync(file, "utf8")) : undefined;
-      fs.rmSync(file, { force: true });
-      resolve({ passed: code === 0, report, output: Buffer.concat(output) });
-    });
+  const run = new Run([MOCHA, ...args], {
+    cwd: ROOT,
+    env: { ...process.env, ...env, COMPILED_DIR: BUILD, TEST_REPORT_FILE: file },
+    later,
+    inBackground,
+    limitMs: 60_000 * MAX_MINUTES,
   });
+  if (later) unprinted.set(name, run);
+  const code = await run.ended;
+  if (run.isTooLong) say(`${name} took more than ${MAX_MINUTES} minutes and was ended`);
+  const report = fs.existsSync(file) ? JSON.parse(fs.readFileSync(file, "utf8")) : undefined;
+  fs.rmSync(file, { force: true });
+  return { code, report };
 }
 
 /** Installs Chromium where there is none, before a test could wait for it. The tests say what is missing if that fails. */
-function installChromium() {
-  return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, ["--import", "tsx", CHROMIUM], { cwd: ROOT, stdio: "inherit" });
-    child.on("error", reject);
-    child.on("close", resolve);
+async function installChromium() {
+  const run = new Run(["--import", "tsx", CHROMIUM], {
+    cwd: ROOT,
+    env: process.env,
+    limitMs: 60_000 * INSTALL_MINUTES,
   });
+  await run.ended;
+}
+
+/** Prints the output of the lanes that have kept it. */
+function printOutput() {
+  for (const [name, { output }] of unprinted) {
+    say(`lane ${name}`);
+    process.stdout.write(output);
+  }
+  unprinted.clear();
 }
 
 /** Runs every lane and prints its output. Returns the lanes with their results. */
@@ -105,10 +113,7 @@ async function runLanes(options) {
   const results = [];
   if (oneByOne) for (const [index, lane] of LANES.entries()) results.push(await start(lane, index));
   else results.push(...(await Promise.all(LANES.map(start))));
-  for (const { lane, output } of results.slice(1)) {
-    say(`lane ${lane.name}`);
-    process.stdout.write(output);
-  }
+  printOutput();
   return results;
 }
 
@@ -116,25 +121,27 @@ function isSeeded({ file, error }) {
   return SEEDED_FILES.test(file) || COUNTEREXAMPLE.test(error);
 }
 
+/** Returns the failed tests of a lane. */
+function failuresOf({ lane, report }) {
+  return (report?.failed ?? []).map((failure) => ({ ...failure, lane, outcome: "not run again" }));
+}
+
 /**
  * Runs the files of failed tests again, now that no other run takes the cores: a test that measures time may fail beside
  * others. Returns the failures with their outcome: `passed alone`, `failed again` or `not run again`.
  */
 async function repeat(results) {
-  const failures = results.flatMap(({ lane, report }) =>
-    (report?.failed ?? []).map((failure) => ({ ...failure, lane, outcome: "not run again" })),
-  );
+  const failures = results.flatMap(failuresOf);
   const repeatable = failures.filter((failure) => failure.file !== "" && !isSeeded(failure));
   if (new Set(repeatable.map(({ file }) => file)).size > MAX_REPEATED) return failures;
   for (const lane of new Set(repeatable.map((failure) => failure.lane))) {
     const ofLane = repeatable.filter((failure) => failure.lane === lane);
     const files = [...new Set(ofLane.map(({ file }) => file))];
     say(`running alone what failed beside other tests: ${files.join(" ")}`);
-    const { passed, report } = await mocha({ args: files, env: lane.env });
+    const run = await mocha({ name: `the repeat of ${lane.name}`, args: files, env: lane.env });
     // The title of a failed test may have a random seed, so a file passes as a whole.
-    const failedAgain = new Set(report?.failed.map(({ file }) => file) ?? files);
     for (const failure of ofLane)
-      failure.outcome = passed || !failedAgain.has(failure.file) ? "passed alone" : "failed again";
+      failure.outcome = showsPassed(run, failure.file) ? "passed alone" : "failed again";
   }
   return failures;
 }
@@ -142,22 +149,22 @@ async function repeat(results) {
 /** Runs the tests in the named files, or all of them. Returns 0 when they pass. */
 export async function runTests({ values: { grep, bail }, operands: files }) {
   const options = [...(grep === undefined ? [] : ["--grep", grep]), ...(bail ? ["--bail"] : [])];
-  if (files.length > 0) return (await mocha({ args: [...files, ...options] })).passed ? 0 : 1;
-
+  endRunsOnSignals((signal) => {
+    printOutput();
+    say(`ended by ${signal}`);
+  });
+  if (files.length > 0) {
+    const { code } = await mocha({ name: "the run", args: [...files, ...options] });
+    return code === 0 ? 0 : 1;
+  }
   const began = performance.now();
   const results = await runLanes(options);
-  const failures = bail ? [] : await repeat(results);
+  const failures = bail ? results.flatMap(failuresOf) : await repeat(results);
   for (const line of summarize(results)) console.log(line);
   for (const line of listFailures(failures)) console.log(line);
-  const dead = results.filter(({ passed, report }) => !passed && (report?.failed.length ?? 0) === 0);
-  for (const { lane } of dead) say(`lane ${lane.name} ended without a result; its output is above`);
-  const repaired = failures.filter(({ outcome }) => outcome === "passed alone").length;
-  const minutes = ((performance.now() - began) / 60_000).toFixed(1);
-  if (bail ? results.some(({ passed }) => !passed) : dead.length > 0 || failures.length > repaired) {
-    say(`tests FAILED after ${minutes} minutes; they are listed above`);
-    return 1;
-  }
-  const but = repaired > 0 ? `, ${repaired} of them only when they ran again alone` : "";
-  say(`all tests passed in ${minutes} minutes${but}`);
-  return 0;
+  for (const { lane } of results.filter(hasCrashed))
+    say(`lane ${lane.name} ended otherwise than with the result of its tests; its output is above`);
+  const { passed, line } = conclude(results, failures, (performance.now() - began) / 1_000);
+  say(line);
+  return passed ? 0 : 1;
 }

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import Mocha from "mocha";
 
-const { EVENT_RUN_END, EVENT_SUITE_BEGIN, EVENT_SUITE_END } = Mocha.Runner.constants;
+const { EVENT_RUN_END, EVENT_SUITE_BEGIN, EVENT_SUITE_END, EVENT_TEST_PASS } = Mocha.Runner.constants;
 /** Length of a clock tick in `/proc`, in s. */
 const TICK_S = 0.01;
 
@@ -11,14 +11,21 @@ const TICK_S = 0.01;
  * printed at process exit, after the output of every teardown.
  *
  * `TEST_REPORT_FILE` names a file for the report of the run, which the caller of several runs reads:
- * `{ seconds, cpuSeconds, failed: { title, file, error }[], files: { file, seconds, cpuSeconds }[] }` as JSON.
+ * `{ seconds, cpuSeconds, skipped, failed: { title, file, error }[], files: { file, passed, seconds, cpuSeconds }[],
+ * hasCrashed }` as JSON. `hasCrashed` is true after an error that came later than the last test.
  */
 export default class ClosingLineReporter extends Mocha.reporters.Spec {
   constructor(runner, options) {
     super(runner, options);
     const began = now();
     const files = new Map();
+    const passed = new Map();
     let beganSuite = began;
+    let hasCrashed = false;
+    runner.on(EVENT_TEST_PASS, (test) => {
+      const file = relative(test.file);
+      passed.set(file, (passed.get(file) ?? 0) + 1);
+    });
     runner.on(EVENT_SUITE_BEGIN, (suite) => {
       if (suite.parent?.root) beganSuite = now();
     });
@@ -41,8 +48,12 @@ export default class ClosingLineReporter extends Mocha.reporters.Spec {
         error: String(test.err?.stack ?? test.err),
       }));
       const skipped = pending > 0 ? `, ${pending} skipped` : "";
+      process.once("uncaughtExceptionMonitor", () => {
+        hasCrashed = true;
+      });
       process.once("exit", () => {
-        const report = { ...since(began), failed, files: [...files.values()] };
+        const timed = [...files.values()].map((times) => ({ ...times, passed: passed.get(times.file) ?? 0 }));
+        const report = { ...since(began), skipped: pending, failed, files: timed, hasCrashed };
         const { TEST_REPORT_FILE: file } = process.env;
         if (file !== undefined) writeFileSync(file, JSON.stringify(report));
         console.log(`${passes} passed, ${failures} failed${skipped}`);

@@ -15,7 +15,10 @@ export function summarize(results) {
   return [
     "",
     "   time  cores  lane",
-    ...reports.map(({ lane, report }) => row(lane.name, report.seconds, report.cpuSeconds)),
+    ...reports.map(({ lane, report }) => {
+      const skipped = report.skipped > 0 ? `, ${report.skipped} skipped` : "";
+      return row(`${lane.name}${skipped}`, report.seconds, report.cpuSeconds);
+    }),
     `   time  cores  the ${SLOWEST} slowest of ${files.length} files`,
     ...files.slice(0, SLOWEST).map(({ file, seconds, cpuSeconds }) => row(file, seconds, cpuSeconds)),
   ];
