@@ -48,7 +48,7 @@ export const HealthSample = z.strictObject({
 export type HealthSample = z.infer<typeof HealthSample>;
 
 /** Returns the sample of a report. `processes` counts the processes of each role. */
-export function sampleOf(
+function sampleOf(
   ts: number,
   report: Readiness,
   difference: Difference,

@@ -2,9 +2,6 @@
 
 import { readFileSync } from "node:fs";
 
-/** Processes that a request passes, each of which a busy machine lets wait for a core about as long as this one. */
-const PROCESSES = 3;
-
 /** Returns the time in ms in which this process was ready to run and had no core; 0 where the system does not tell it. */
 function waitedMs(): number {
   try {
@@ -15,8 +12,14 @@ function waitedMs(): number {
   }
 }
 
-/** Starts to measure a time, and returns a function that returns it, in ms, without what a busy machine has added. */
+/**
+ * Starts to measure a time, and returns a function that returns it, in ms, without the wait of this process for a core. At
+ * least half of the time remains, so that a bound can fail on every machine.
+ */
 export function stopwatch(): () => number {
   const [beganMs, waitedBeforeMs] = [performance.now(), waitedMs()];
-  return () => performance.now() - beganMs - PROCESSES * (waitedMs() - waitedBeforeMs);
+  return () => {
+    const tookMs = performance.now() - beganMs;
+    return tookMs - Math.min(waitedMs() - waitedBeforeMs, tookMs / 2);
+  };
 }

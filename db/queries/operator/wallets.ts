@@ -21,8 +21,6 @@ export interface WalletFilter {
   readonly order: "largest" | "smallest";
 }
 
-export type WalletRecord = Awaited<ReturnType<typeof listWallets>>["items"][number];
-
 /** Lists wallets by their balances; wallets of equal balances by their ids. Throws `InvalidCursor`. */
 export async function listWallets(db: Queries, filter: WalletFilter, request: PageRequest, nowTs: number) {
   // The key that names a subaccount is its oldest live one, or else its newest.

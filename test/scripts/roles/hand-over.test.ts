@@ -13,11 +13,17 @@ import { BusyClient } from "./busy-client.js";
 
 /**
  * Longest stop of a gateway under load, and of another role, in ms (contract section 9.3). A busy machine adds to it at most
- * the time that it has needed to start the process.
+ * the time that it has needed to start the process, and never more than `MAX_ADDED_MS`.
  */
 const STOP_MS = 1_000;
 const ROLE_STOP_MS = 6_000;
+const MAX_ADDED_MS = 4_000;
 const CLIENTS = 24;
+
+/** Returns what a busy machine may add to a stop, in ms, when a start has taken `startedMs`. */
+function addedMs(startedMs: number): number {
+  return Math.min(startedMs, MAX_ADDED_MS);
+}
 
 async function readyz(port: number): Promise<Readonly<Record<string, unknown>>> {
   const response = await fetch(`http://127.0.0.1:${port}/readyz`, { headers: { Connection: "close" } });
@@ -89,10 +95,10 @@ describe("the hand-over of a gateway that stops", function () {
       const began = performance.now();
       const stopped = gateway.stop();
       expect(await socket.closed).to.equal(1012);
-      expect(performance.now() - began, "the socket").to.be.below(STOP_MS + startedMs);
+      expect(performance.now() - began, "the socket").to.be.below(STOP_MS + addedMs(startedMs));
       const { tookMs, how } = await stopped;
       expect(how).to.equal(0);
-      expect(tookMs).to.be.below(STOP_MS + startedMs);
+      expect(tookMs).to.be.below(STOP_MS + addedMs(startedMs));
       startedMs = await startGateway(port);
     }
     for (const client of clients) client.stop();
@@ -109,7 +115,7 @@ describe("the hand-over of a gateway that stops", function () {
     expect(await readyz(port)).to.include({ status: 503, ready: false });
     const { tookMs, how } = await stopped;
     expect(how).to.equal(0);
-    expect(tookMs).to.be.within(2_000, 2_000 + STOP_MS + startedMs);
+    expect(tookMs).to.be.within(2_000, 2_000 + STOP_MS + addedMs(startedMs));
   });
 });
 
@@ -147,8 +153,8 @@ describe("a role that stops while a server hangs", function () {
         await new Promise((resolve) => setTimeout(resolve, 500));
         const [gateway, ...others] = await Promise.all(roles.map((role) => role.stop()));
         expect(gateway).to.include({ how: 0 });
-        expect(gateway?.tookMs).to.be.below(STOP_MS + startedMs);
-        for (const { tookMs } of others) expect(tookMs).to.be.below(ROLE_STOP_MS + startedMs);
+        expect(gateway?.tookMs).to.be.below(STOP_MS + addedMs(startedMs));
+        for (const { tookMs } of others) expect(tookMs).to.be.below(ROLE_STOP_MS + addedMs(startedMs));
       } finally {
         wake();
       }

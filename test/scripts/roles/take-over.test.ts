@@ -12,10 +12,11 @@ import { Load, type Period } from "./load.js";
 
 /**
  * Longest wait of a caller, in ms, while a live worker joins or leaves, and after one is killed. A busy machine adds to it at
- * most twice the longest wait in an equal time in which nothing moves.
+ * most twice the longest wait in an equal time in which nothing moves, and never more than `MAX_ADDED_MS`.
  */
 const MOVED_MS = 500;
 const KILLED_MS = 2_000;
+const MAX_ADDED_MS = 3_000;
 /** Longest time in ms until the partitions of a killed worker have another owner. */
 const TAKEN_MS = 1_000;
 const PARTITIONS = 80;
@@ -86,7 +87,7 @@ describe("workers that share the partitions under load", function () {
   async function addedMs({ seconds }: Period): Promise<number> {
     load.mark();
     await pause(1_000 * seconds);
-    return 2 * load.mark().longestMs;
+    return Math.min(2 * load.mark().longestMs, MAX_ADDED_MS);
   }
 
   /** Expects that no partition moved more than once, and returns the number of those that moved. */

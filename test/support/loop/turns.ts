@@ -9,7 +9,7 @@ function busyMs(): number {
 }
 
 /** Returns the longest turn of the event loop during the work, in ms of processor time. */
-export async function longestTurnMs(work: () => Promise<unknown>): Promise<number> {
+async function longestTurnMs(work: () => Promise<unknown>): Promise<number> {
   let longest = 0;
   let last = busyMs();
   const state = { isDone: false };
@@ -30,7 +30,11 @@ export async function longestTurnMs(work: () => Promise<unknown>): Promise<numbe
   return longest;
 }
 
-/** Returns the least of the longest turns of several runs, in ms: compiling and collecting garbage make some of them longer. */
+/**
+ * Returns the least of the longest turns of several runs, in ms. Compiling, collecting garbage and other programs only make
+ * turns longer, and a load of the machine can do so in most runs, so a median would vary with it. A block by the code under
+ * test is in every run, and therefore in the least.
+ */
 export async function usualLongestTurnMs(work: () => Promise<unknown>): Promise<number> {
   const turns: number[] = [];
   for (let run = 0; run < 8; run += 1) turns.push(await longestTurnMs(work));
