@@ -351,6 +351,9 @@ export class Refused extends Error {
   }
 }
 
+/** Refusal of a request that was not begun for want of capacity. The request costs nothing. */
+export class NotStarted extends Refused {}
+
 /** Refusal that is remembered as the first answer to its request. `repeated`: an earlier run of the request got it. */
 export class FirstRefusal extends Refused {
   constructor(

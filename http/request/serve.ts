@@ -19,7 +19,7 @@ import { RATE_LIMIT } from "../edge/headers.js";
 import { incomingOf, notesOf, type Incoming } from "../edge/incoming.js";
 import type { Access } from "./access.js";
 import type { ClientCaller, KeyCaller, SessionCaller } from "./callers.js";
-import { FirstRefusal, Refused } from "./errors.js";
+import { FirstRefusal, NotStarted, Refused } from "./errors.js";
 import { inTime } from "./in-time.js";
 import { Serialized, type Call, type Reply, type Route } from "./route.js";
 import { readBody, readParameters, refusalOfBodyHeaders } from "./validation.js";
@@ -49,12 +49,17 @@ function isInPlaceOfAnswer(error: unknown): boolean {
   return (error instanceof Refused && !(error instanceof FirstRefusal)) || error instanceof NotSent;
 }
 
-/** Marks the answer to a repeat, which costs nothing. */
-async function markRepeated(res: Response, { giveBack }: Admitted): Promise<void> {
+/** Gives back the whole charge of a request. */
+async function giveBackCharge(res: Response, { giveBack }: Admitted): Promise<void> {
   await giveBack();
   if (res.headersSent) return;
   for (const name of Object.values(RATE_LIMIT)) res.removeHeader(name);
-  res.set(REPLAYED_HEADER);
+}
+
+/** Marks the answer to a repeat, which costs nothing. */
+async function markRepeated(res: Response, admitted: Admitted): Promise<void> {
+  await giveBackCharge(res, admitted);
+  if (!res.headersSent) res.set(REPLAYED_HEADER);
 }
 
 function pathSegment(req: Request, name: string): string {
@@ -156,15 +161,18 @@ export function serve(route: Route, admission: Admission, checkAnswers: boolean)
     }
     const readCall = (): Received => read(req, incoming, admitted);
     let rows = 0;
+    let isFree = false;
     let reply: Reply<unknown>;
     try {
       reply = attempt?.kind === "first" ? await runFirst(attempt.first, readCall) : await run(readCall());
       rows = reply.rows ?? 0;
     } catch (error) {
       if (error instanceof FirstRefusal && error.repeated) await markRepeated(res, admitted);
+      isFree = error instanceof NotStarted;
       throw error;
     } finally {
       await admitted.chargeRows(rows);
+      if (isFree) await giveBackCharge(res, admitted);
     }
     if (reply.repeated === true) await markRepeated(res, admitted);
     const isForPages = READ_BY_PAGES.has(route.access.kind);

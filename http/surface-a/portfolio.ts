@@ -6,7 +6,7 @@ import type { OpenOrder, WalletPosition } from "../../actors/ledger/types.js";
 import type { Database } from "../../db/database.js";
 import { listPositions } from "../../db/queries/trading/positions.js";
 import type { Exchange } from "../../stream/log/ports.js";
-import type { LongWork } from "../../stream/services/long-work.js";
+import type { LongWork, Pieces } from "../../stream/services/long-work.js";
 import { IDS, UNCHANGED } from "../docs/examples.js";
 import { etagOf, matchesEtag } from "../edge/etag.js";
 import type { Incoming } from "../edge/incoming.js";
@@ -29,7 +29,7 @@ import {
   WalletQuery,
 } from "./schemas/orders.js";
 import { SUBACCOUNT_REFUSALS, walletToRead } from "./subaccounts.js";
-import { fillsPage, serializeRows } from "./wallet-lists.js";
+import { fillsPage, inTurn, serializeRows } from "./wallet-lists.js";
 import { openOrderOnWire, outcomeIdOf, positionOnWire } from "./wire.js";
 
 interface PortfolioParts {
@@ -67,14 +67,17 @@ export function portfolioRoutes(parts: PortfolioParts) {
   const read = (
     name: "open" | "positions",
     { traderId, wallet }: Trader,
-    rowsOf: (holdings: Holdings) => Promise<{ readonly seq: number; readonly rows: readonly Buffer[] }>,
+    rowsOf: (
+      holdings: Holdings,
+      pieces: Pieces,
+    ) => Promise<{ readonly seq: number; readonly rows: readonly Buffer[] }>,
   ): Promise<Held> =>
     held.run(`${name} ${wallet}`, () =>
-      longWork.run(traderId, async () => {
-        const { seq, rows } = await rowsOf(await readHoldings(exchange, traderId, wallet));
+      inTurn(longWork, `account ${traderId}`, async (pieces) => {
+        const { seq, rows } = await rowsOf(await readHoldings(exchange, traderId, wallet), pieces);
         const parts = [Buffer.from(`{"seq":${seq},"${name}":[`), ...rows, Buffer.from("]}")];
         // Of a large wallet some rows may be newer than the seq, so it alone does not identify a version.
-        return longWork.piece(() => ({ etag: etagOf(wallet, ...parts), json: Buffer.concat(parts) }));
+        return pieces.piece(() => ({ etag: etagOf(wallet, ...parts), json: Buffer.concat(parts) }));
       }),
     );
 
@@ -92,11 +95,11 @@ export function portfolioRoutes(parts: PortfolioParts) {
       exampleQuery: { subaccount: IDS.keyId },
     },
     run: async ({ caller, query, incoming }) => {
-      const found = await read("open", await walletToRead(db, caller, query), async ({ orders }) => {
+      const found = await read("open", await walletToRead(db, caller, query), async ({ orders }, pieces) => {
         const open = orders.open.filter(({ status }) => status === "OPEN");
         const markets = await reference.marketsById(open.map(({ marketId }) => marketId));
         const onWire = (order: OpenOrder) => openOrderOnWire(markets.get(order.marketId), order);
-        return { seq: orders.seq, rows: await serializeRows(longWork, open, onWire) };
+        return { seq: orders.seq, rows: await serializeRows(pieces, open, onWire) };
       });
       return replyOf<z.output<typeof AccountOrders>>(found, incoming);
     },
@@ -116,13 +119,17 @@ export function portfolioRoutes(parts: PortfolioParts) {
       exampleQuery: { subaccount: IDS.keyId },
     },
     run: async ({ caller, query, incoming }) => {
-      const found = await read("positions", await walletToRead(db, caller, query), async (holdings) => {
-        const { seq, positions } = holdings.positions;
-        const markets = await reference.marketsById(positions.map(({ marketId }) => marketId));
-        const onWire = (position: WalletPosition) =>
-          positionOnWire(outcomeIdOf(markets.get(position.marketId), position.outcome), position);
-        return { seq, rows: await serializeRows(longWork, positions, onWire) };
-      });
+      const found = await read(
+        "positions",
+        await walletToRead(db, caller, query),
+        async (holdings, pieces) => {
+          const { seq, positions } = holdings.positions;
+          const markets = await reference.marketsById(positions.map(({ marketId }) => marketId));
+          const onWire = (position: WalletPosition) =>
+            positionOnWire(outcomeIdOf(markets.get(position.marketId), position.outcome), position);
+          return { seq, rows: await serializeRows(pieces, positions, onWire) };
+        },
+      );
       return replyOf<z.output<typeof AccountPositions>>(found, incoming);
     },
   });

@@ -3,10 +3,10 @@
 import type { z } from "zod";
 import { listFills } from "../../db/queries/trading/fills.js";
 import { listOrders } from "../../db/queries/trading/orders.js";
-import type { LongWork } from "../../stream/services/long-work.js";
+import { type LongWork, NotBegun, type Pieces } from "../../stream/services/long-work.js";
 import { retryAfter } from "../edge/headers.js";
 import type { Reference } from "../reference/reference.js";
-import { Refused } from "../request/errors.js";
+import { NotStarted } from "../request/errors.js";
 import { Serialized } from "../request/route.js";
 import type { ReadModel } from "../trading/freshness.js";
 import { scopeOf } from "../trading/scope.js";
@@ -28,8 +28,11 @@ interface Reading {
 type OrdersOf = Omit<z.output<typeof OrdersQuery>, "subaccount" | "clientId">;
 type FillsOf = Omit<z.output<typeof FillsQuery>, "subaccount">;
 
-/** Number of lists of one reader that may run and wait. */
-const MAX_LISTS = 16;
+/**
+ * Bounds of the lists of one reader. A list that begins after a longer wait may not be answered in the time that an answer
+ * may take.
+ */
+const LISTS = { most: 16, waitMs: 2_000 };
 /** Number of rows that are serialized at once, which takes about 1 ms. */
 const SLICE_ROWS = 500;
 
@@ -40,12 +43,14 @@ const SLICE_ROWS = 500;
 export function ordersPage(parts: WalletListParts, { wallet, reader }: Reading, query: OrdersOf) {
   const { event, market, outcome, status: statuses, currency, startsAfter, startsBefore } = query;
   const { reads, reference } = parts;
-  return inTurn(parts.longWork, reader, async () => {
+  // A client reconciles with its open orders, so these do not wait for the lists of its history.
+  const line = statuses?.every((status) => status === "OPEN") === true ? "open" : "history";
+  return inTurn(parts.longWork, `${line} ${reader}`, async (pieces) => {
     const scope = await scopeOf(reference, { event, market, outcome });
     const filter = { wallet, ...scope, currency, statuses, startsAfter, startsBefore };
     const { items, next } = await listOrders(reads.db, filter, query);
     const markets = await reference.marketsById(items.map(({ marketId }) => marketId));
-    return pageReply(parts.longWork, { items, others: { next } }, (order) =>
+    return pageReply(pieces, { items, others: { next } }, (order) =>
       orderOnWire(markets.get(order.marketId), order),
     );
   });
@@ -55,33 +60,38 @@ export function ordersPage(parts: WalletListParts, { wallet, reader }: Reading, 
 export function fillsPage(parts: WalletListParts, { wallet, reader }: Reading, query: FillsOf) {
   const { event, market, outcome, order: orderId, currency, startsAfter, startsBefore } = query;
   const { reads, reference } = parts;
-  return inTurn(parts.longWork, reader, async () => {
+  return inTurn(parts.longWork, `history ${reader}`, async (pieces) => {
     const scope = await scopeOf(reference, { event, market, outcome });
     const filter = { wallet, ...scope, orderId, currency, startsAfter, startsBefore };
     const { items, next } = await listFills(reads.db, filter, query);
     const markets = await reference.marketsById(items.map(({ marketId }) => marketId));
-    return pageReply(parts.longWork, { items, others: { next } }, (fill) =>
+    return pageReply(pieces, { items, others: { next } }, (fill) =>
       fillOnWire(markets.get(fill.marketId), fill),
     );
   });
 }
 
-/** Reads and serializes a list of a reader after the earlier ones. Refuses `RATE_LIMIT_EXCEEDED`. */
-export function inTurn<Result>(
+/**
+ * Reads and serializes a list after the earlier ones of its line. Refuses `RATE_LIMIT_EXCEEDED` when the list cannot begin
+ * early enough.
+ */
+export async function inTurn<Result>(
   longWork: LongWork,
-  reader: string,
-  list: () => Promise<Result>,
+  line: string,
+  list: (pieces: Pieces) => Promise<Result>,
 ): Promise<Result> {
-  if (longWork.lengthOf(reader) >= MAX_LISTS) {
-    const message = `${MAX_LISTS} lists are being read or wait; wait for the answer to one of them`;
-    throw new Refused("RATE_LIMIT_EXCEEDED", message, {}, retryAfter(1));
+  try {
+    return await longWork.run(line, LISTS, list);
+  } catch (error) {
+    if (!(error instanceof NotBegun)) throw error;
+    const message = "too many of your lists are being read; wait for the answer to one of them";
+    throw new NotStarted("RATE_LIMIT_EXCEEDED", message, {}, retryAfter(1));
   }
-  return longWork.run(reader, list);
 }
 
 /** Serializes the rows of a list in slices; returns their JSON without the brackets of the array. */
 export async function serializeRows<Row>(
-  longWork: LongWork,
+  pieces: Pieces,
   rows: readonly Row[],
   onWire: (row: Row) => object,
 ): Promise<Buffer[]> {
@@ -90,7 +100,7 @@ export async function serializeRows<Row>(
     const slice = rows.slice(from, from + SLICE_ROWS);
     const separator = from === 0 ? "" : ",";
     slices.push(
-      await longWork.piece(() =>
+      await pieces.piece(() =>
         Buffer.from(separator + slice.map((row) => JSON.stringify(onWire(row))).join(",")),
       ),
     );
@@ -104,11 +114,11 @@ export async function pageReply<
   Item extends object,
   Others extends { readonly next?: string | undefined },
 >(
-  longWork: LongWork,
+  pieces: Pieces,
   page: { readonly items: readonly Row[]; readonly others: Others },
   onWire: (row: Row) => Item,
 ) {
-  const rows = await serializeRows(longWork, page.items, onWire);
+  const rows = await serializeRows(pieces, page.items, onWire);
   const others = JSON.stringify(page.others).slice(1);
   const end = Buffer.from(others === "}" ? "]}" : `],${others}`);
   const json = Buffer.concat([Buffer.from('{"items":['), ...rows, end]);

@@ -3,6 +3,8 @@
  * in which the short requests of everybody else are served.
  */
 
+import { Unavailable } from "../log/ports.js";
+
 /** Pause after pieces, as a multiple of their time: all pieces together take a third of the event loop at most. */
 const PAUSE = 2;
 /** Time of pieces that run without a pause, in ms; no timer is finer. */
@@ -10,16 +12,36 @@ const AT_ONCE_MS = 1;
 /** Longest rest of an owner after a work, in ms. */
 const MAX_REST_MS = 500;
 
+/** Bounds of the wait for a turn. */
+export interface Bounds {
+  /** Number of works of the owner that may run, rest and wait. */
+  readonly most: number;
+  /** Longest wait for the turn, in ms. */
+  readonly waitMs: number;
+  /** Aborts when nobody waits for the result any more. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A work was not begun, because too many works of its owner are before it or because nobody waits for it any more. */
+export class NotBegun extends Unavailable {}
+
+/** Runs the pieces of a work. */
+export interface Pieces {
+  /** Runs one piece of a work, which should take a few ms at most, after the pieces of all works that came before. */
+  piece<Result>(piece: () => Result): Promise<Result>;
+}
+
 /** Works of one owner. */
 interface Line {
-  /** Number of works that run, rest or wait. */
-  length: number;
-  /** Resolves when the last work of the line has rested. */
-  end: Promise<void>;
+  /** Starts of the works that wait, in order. */
+  readonly waiting: Set<() => void>;
+  /** Time that the last work and its rest took, in ms. */
+  lastMs: number;
 }
 
 /** Runs the long works of an event loop: one at a time for each owner, and one piece at a time for all of them. */
-export class LongWork {
+export class LongWork implements Pieces {
+  /** Lines of the owners whose work runs or rests. */
   readonly #lines = new Map<string, Line>();
   #pieces: Promise<void> = Promise.resolve();
   /** Time of the pieces since the last pause, in ms. */
@@ -27,33 +49,36 @@ export class LongWork {
 
   /** Returns the number of works of an owner that run, rest or wait. */
   lengthOf(owner: string): number {
-    return this.#lines.get(owner)?.length ?? 0;
+    const line = this.#lines.get(owner);
+    return line === undefined ? 0 : 1 + line.waiting.size;
   }
 
   /**
-   * Runs a work after the earlier ones of its owner. The owner then rests as long as the work took, so that one owner
-   * keeps no other process, such as a database, busy all the time.
+   * Runs a work after the earlier ones of its owner. The owner then rests as long as the work took without the pieces of
+   * other works, so that one owner keeps no other process, such as a database, busy all the time. Throws `NotBegun`.
    */
-  async run<Result>(owner: string, work: () => Promise<Result>): Promise<Result> {
-    const line = this.#lines.get(owner) ?? { length: 0, end: Promise.resolve() };
-    this.#lines.set(owner, line);
-    const before = line.end;
-    let end = (): void => undefined;
-    line.length += 1;
-    line.end = new Promise((resolve) => {
-      end = resolve;
-    });
-    await before;
+  async run<Result>(
+    owner: string,
+    bounds: Bounds,
+    work: (pieces: Pieces) => Promise<Result>,
+  ): Promise<Result> {
+    const line = await this.#turn(owner, bounds);
     const beganMs = performance.now();
+    let waitedMs = 0;
+    const piece = async <Value>(run: () => Value): Promise<Value> => {
+      const askedMs = performance.now();
+      return this.piece(() => {
+        waitedMs += performance.now() - askedMs;
+        return run();
+      });
+    };
     try {
-      return await work();
+      return await work({ piece });
     } finally {
-      const restMs = Math.min(MAX_REST_MS, performance.now() - beganMs);
-      setTimeout(() => {
-        line.length -= 1;
-        if (line.length === 0) this.#lines.delete(owner);
-        end();
-      }, restMs);
+      const tookMs = performance.now() - beganMs;
+      const restMs = Math.min(MAX_REST_MS, Math.max(0, tookMs - waitedMs));
+      line.lastMs = tookMs + restMs;
+      setTimeout(() => this.#next(owner, line), restMs);
     }
   }
 
@@ -70,6 +95,46 @@ export class LongWork {
     const pause = (): Promise<void> => this.#pause();
     this.#pieces = done.then(pause, pause);
     return done;
+  }
+
+  /** Waits for the turn of a work. Throws `NotBegun`, at once when the wait is expected to be too long. */
+  async #turn(owner: string, { most, waitMs, signal }: Bounds): Promise<Line> {
+    if (signal?.aborted === true) throw new NotBegun("nobody waits for the work");
+    const line = this.#lines.get(owner);
+    if (line === undefined) {
+      const started = { waiting: new Set<() => void>(), lastMs: 0 };
+      this.#lines.set(owner, started);
+      return started;
+    }
+    const before = this.lengthOf(owner);
+    if (before >= most || before * line.lastMs > waitMs)
+      throw new NotBegun(`${before} earlier works are in progress or wait`);
+    await new Promise<void>((resolve, reject) => {
+      const end = (): void => {
+        clearTimeout(timer);
+        signal?.removeEventListener("abort", abandon);
+        line.waiting.delete(start);
+      };
+      const start = (): void => {
+        end();
+        resolve();
+      };
+      const abandon = (): void => {
+        end();
+        reject(new NotBegun("the work was not begun in time"));
+      };
+      const timer = setTimeout(abandon, waitMs);
+      signal?.addEventListener("abort", abandon);
+      line.waiting.add(start);
+    });
+    return line;
+  }
+
+  /** Starts the next work of an owner, or forgets an owner without one. */
+  #next(owner: string, { waiting }: Line): void {
+    const [start] = waiting;
+    if (start === undefined) this.#lines.delete(owner);
+    else start();
   }
 
   async #pause(): Promise<void> {

@@ -206,6 +206,11 @@ export class PublicMarket {
     );
   }
 
+  /** Returns the number of orders in the book. */
+  orderCount(currency: Currency): number {
+    return this.#books[currency].places.size;
+  }
+
   /** Returns the price of the last execution of each outcome. */
   last(currency: Currency): readonly (Ticks | undefined)[] {
     return this.#books[currency].last;

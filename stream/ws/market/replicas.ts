@@ -21,6 +21,8 @@ export interface BookSeq {
 
 interface CachedReplica {
   readonly loading: Promise<Replica | undefined>;
+  /** Absent until the replica is loaded. */
+  loaded?: Replica | undefined;
   users: number;
   eviction: ReturnType<typeof setTimeout> | undefined;
 }
@@ -45,6 +47,7 @@ export class Replicas {
     let replica: Replica | undefined;
     try {
       replica = await cached.loading;
+      cached.loaded = replica;
     } catch (error) {
       this.#evict(marketId, cached);
       throw error;
@@ -60,6 +63,11 @@ export class Replicas {
       this.release(marketId);
       throw error;
     }
+  }
+
+  /** Returns the replica of a market if it is loaded; the caller must not keep it. */
+  loaded(marketId: string): Replica | undefined {
+    return this.#cached.get(marketId)?.loaded;
   }
 
   /** Returns whether the replica of a market is loaded, or being loaded. */
@@ -124,7 +132,11 @@ export class Replicas {
   }
 
   #load(marketId: string): CachedReplica {
-    const cached = { loading: Replica.load(this.#source, marketId), users: 0, eviction: undefined };
+    const cached: CachedReplica = {
+      loading: Replica.load(this.#source, marketId),
+      users: 0,
+      eviction: undefined,
+    };
     this.#cached.set(marketId, cached);
     return cached;
   }

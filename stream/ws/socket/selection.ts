@@ -11,6 +11,11 @@ import type { WatchedWallet, Wallets } from "../wallet/wallets.js";
 /** Number of replicas that one request loads at a time. */
 const LOADS_AT_ONCE = 64;
 
+/** Number of rows in an answer that is small. */
+const FEW_ROWS = 500;
+/** Cost of a market in an answer beside the orders of its book, in rows. */
+const MARKET_ROWS = 10;
+
 /** Sources of markets, wallets and reference data, shared by all sockets of a bridge. */
 export interface Sources {
   readonly replicas: Replicas;
@@ -90,6 +95,28 @@ export async function prepare(
     release(sources, { markets, wallet: undefined });
     throw error;
   }
+}
+
+/**
+ * Returns whether the answer to a selection is small, such as a resume or a book of few orders, and nothing must be
+ * loaded for it.
+ */
+export function isSmall(
+  { replicas, wallets }: Sources,
+  { wallet }: Caller,
+  selection: Selection,
+  since: Since | undefined,
+): boolean {
+  const { currency } = selection;
+  if (Object.keys(selection.events).length > 0) return false;
+  let rows = 0;
+  for (const channel of selection.private) rows += wallets.shownBy(wallet, channel, since?.[channel]);
+  for (const [marketId, channels] of Object.entries(selection.markets)) {
+    const market = replicas.loaded(marketId)?.market;
+    if (market === undefined) return false;
+    rows += MARKET_ROWS + (channels.includes("book") ? market.orderCount(currency) : 0);
+  }
+  return rows <= FEW_ROWS;
 }
 
 /** Releases the replicas and the wallet of a prepared selection. */

@@ -3,7 +3,7 @@
 import { CURRENCIES } from "../../../actors/market/types.js";
 import { bitOf, channelsOf, type Mask, type PrivateChannel, watches } from "../channels.js";
 import { Unavailable } from "../../log/ports.js";
-import type { LongWork } from "../../services/long-work.js";
+import { type LongWork, NotBegun, type Pieces } from "../../services/long-work.js";
 import type { EventWatch } from "../market/event-watch.js";
 import type { WatchedChannels } from "./faults.js";
 import type { Outbox } from "./outbox.js";
@@ -21,7 +21,7 @@ import {
 } from "./replies.js";
 import type { Replica } from "../market/replica.js";
 import type { Rooms } from "../market/rooms.js";
-import { prepare, type Prepared, release, type Sources } from "./selection.js";
+import { isSmall, prepare, type Prepared, release, type Sources } from "./selection.js";
 import type { WatchedWallet } from "../wallet/wallets.js";
 import { marketFrames } from "../wire.js";
 
@@ -31,6 +31,9 @@ export interface Shared extends Sources {
   readonly rooms: Rooms;
   readonly events: EventWatch;
 }
+
+/** Bounds of the large answers of one trader. */
+const LARGE_ANSWERS = { most: 32, waitMs: 10_000 };
 
 interface WatchedMarket {
   readonly replica: Replica;
@@ -52,7 +55,8 @@ export class Subscriptions {
   readonly #private = new Set<PrivateChannel>();
   #wallet: WatchedWallet | undefined;
   #stopPrivate: () => void = () => undefined;
-  #closed = false;
+  /** Aborted when the socket has ended. */
+  readonly #ended = new AbortController();
 
   constructor(
     shared: Shared,
@@ -69,12 +73,11 @@ export class Subscriptions {
 
   /** Answers with a snapshot, or with the batches missed since `since`, and continues from there without a gap. */
   async subscribe(nonce: number, selection: Selection, since: Since | undefined): Promise<void> {
-    const prepared = await this.#prepare(selection, since);
-    await this.#inTurn(() => this.#start(nonce, prepared, since));
+    await this.#inTurn(selection, since, (prepared) => this.#start(nonce, prepared, since));
   }
 
   #start(nonce: number, prepared: Prepared, since: Since | undefined): void {
-    if (this.#closed) {
+    if (this.#isClosed()) {
       this.#release(prepared);
       return;
     }
@@ -113,12 +116,11 @@ export class Subscriptions {
 
   /** Answers with the snapshot of a selection and changes no subscription. */
   async snapshot(nonce: number, selection: Selection): Promise<void> {
-    const prepared = await this.#prepare(selection, undefined);
-    await this.#inTurn(() => this.#show(nonce, prepared));
+    await this.#inTurn(selection, undefined, (prepared) => this.#show(nonce, prepared));
   }
 
   #show(nonce: number, prepared: Prepared): void {
-    if (this.#closed) {
+    if (this.#isClosed()) {
       this.#release(prepared);
       return;
     }
@@ -184,7 +186,7 @@ export class Subscriptions {
   async #showFromStart(replica: Replica): Promise<boolean> {
     const { marketId } = replica;
     const mask = this.#maskOf(replica);
-    if (this.#closed || mask === 0) return false;
+    if (this.#isClosed() || mask === 0) return false;
     const start = new Map<Mask, number>();
     for (const currency of CURRENCIES) {
       for (const channel of channelsOf(mask, currency)) start.set(bitOf(channel, currency), 0);
@@ -236,7 +238,7 @@ export class Subscriptions {
 
   /** Drops every subscription. */
   close(): void {
-    this.#closed = true;
+    this.#ended.abort();
     this.#direct.clear();
     for (const eventId of this.#events.keys()) this.#shared.events.unwatch(eventId, this.#onAppeared);
     this.#events.clear();
@@ -244,10 +246,46 @@ export class Subscriptions {
     this.#dropWallet();
   }
 
-  /** Runs the part of a request that makes a snapshot, after those of all sockets of the trader. */
-  #inTurn(answer: () => void): Promise<void> {
-    const { longWork } = this.#shared;
-    return longWork.run(`stream ${this.#caller.traderId}`, () => longWork.piece(answer));
+  /**
+   * Prepares a selection and answers it: a small one at once, and a large one after those of all sockets of the trader.
+   * What is prepared collects deltas, so it does not wait for the turn. Throws `Refusal` `UNAVAILABLE`.
+   */
+  async #inTurn(
+    selection: Selection,
+    since: Since | undefined,
+    answer: (prepared: Prepared) => void,
+  ): Promise<void> {
+    if (isSmall(this.#shared, this.#caller, selection, since)) {
+      answer(await this.#prepare(selection, since));
+      return;
+    }
+    const bounds = { ...LARGE_ANSWERS, signal: this.#ended.signal };
+    try {
+      await this.#shared.longWork.run(`stream ${this.#caller.traderId}`, bounds, async (pieces) => {
+        const prepared = await this.#prepare(selection, since);
+        await this.#prepareRows(prepared, since, pieces);
+        await pieces.piece(() => answer(prepared));
+      });
+    } catch (error) {
+      if (!(error instanceof NotBegun)) throw error;
+      const message =
+        "too many subscribes and snapshots of yours wait; nothing was done, so send it again later";
+      throw new Refusal("UNAVAILABLE", message);
+    }
+  }
+
+  /** Serializes the orders and positions that an answer shows, in pieces. */
+  async #prepareRows(prepared: Prepared, since: Since | undefined, pieces: Pieces): Promise<void> {
+    const { wallet, channels } = prepared;
+    if (wallet === undefined) return;
+    const replayed = missedPrivateBatches(wallet, channels, since);
+    const shown = channels.filter((channel) => !replayed.has(channel));
+    try {
+      for (const channel of shown) await wallet.feed.prepareSnapshot(channel, pieces);
+    } catch (error) {
+      this.#release(prepared);
+      throw error;
+    }
   }
 
   /** Prepares a selection. Watches events before their markets are listed, so that no market is missed in between. */
@@ -377,6 +415,6 @@ export class Subscriptions {
   }
 
   #isClosed(): boolean {
-    return this.#closed;
+    return this.#ended.signal.aborted;
   }
 }

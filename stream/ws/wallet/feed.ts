@@ -3,6 +3,7 @@
 import type { Batch } from "../../../actors/actor.js";
 import type { OpenOrder } from "../../../actors/ledger/types.js";
 import { assert } from "../../../actors/units.js";
+import type { Pieces } from "../../services/long-work.js";
 import type { PrivateChannel } from "../channels.js";
 import type { MarketIdentity } from "../ports.js";
 import { type PrivateBatch, type WalletBase, type WalletDelta, WalletFold } from "./fold.js";
@@ -68,6 +69,16 @@ export class WalletFeed {
     return this.#fold.seq(channel);
   }
 
+  /** False until the wallet is loaded, and while batches wait for their markets. */
+  get isCurrent(): boolean {
+    return !this.#draining;
+  }
+
+  /** Returns the number of orders or positions of the wallet. */
+  size(channel: PrivateChannel): number {
+    return this.#fold.size(channel);
+  }
+
   /** Orders that are accepted and not terminal. */
   get orders(): readonly OpenOrder[] {
     return this.#fold.orders;
@@ -76,6 +87,11 @@ export class WalletFeed {
   /** Returns `{ seq, open }` or `{ seq, positions }` as JSON. Accepted orders that do not rest yet are left out. */
   snapshot(channel: PrivateChannel): string {
     return this.#fold.snapshot(channel);
+  }
+
+  /** Serializes the rows of a snapshot in slices, so that `snapshot` has only to join them. */
+  prepareSnapshot(channel: PrivateChannel, pieces: Pieces): Promise<void> {
+    return this.#fold.prepareSnapshot(channel, pieces);
   }
 
   /** Returns the batches after `seq`, or `undefined` when some of them are no longer kept. */

@@ -137,6 +137,16 @@ export class Wallets {
   }
 
   /**
+   * Returns the number of orders or positions that an answer from `seq` on shows, which is 0 for a resume. Returns
+   * `Infinity` while the wallet is not loaded.
+   */
+  shownBy(wallet: string, channel: PrivateChannel, seq: number | undefined): number {
+    const feed = this.#feeds.get(wallet)?.feed;
+    if (feed?.isCurrent !== true) return Infinity;
+    return seq !== undefined && feed.since(channel, seq) !== undefined ? 0 : feed.size(channel);
+  }
+
+  /**
    * Follows the ledger of a trader until the returned function is called, so that `waitForTerminal` learns of every order
    * that becomes terminal meanwhile. Waits for the ledger for a second at most, and then goes on without it.
    */

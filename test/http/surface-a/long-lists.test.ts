@@ -5,7 +5,8 @@ import { migrate } from "../../../db/migrate.js";
 import { listMarkets, type MarketRecord } from "../../../db/queries/catalog/markets.js";
 import { listOrders } from "../../../db/queries/trading/orders.js";
 import type { Reference } from "../../../http/reference/reference.js";
-import { Refused } from "../../../http/request/errors.js";
+import { NotStarted } from "../../../http/request/errors.js";
+import { ANSWER_MS } from "../../../http/request/in-time.js";
 import { inTurn, ordersPage } from "../../../http/surface-a/wallet-lists.js";
 import { LongWork } from "../../../stream/services/long-work.js";
 import { freshDatabase, type FreshDatabase } from "../../support/servers.js";
@@ -119,11 +120,29 @@ describe("long lists", function () {
       running -= 1;
     };
     const lists = Array.from({ length: 16 }, () => inTurn(longWork, "ann", list));
-    expect(() => inTurn(longWork, "ann", list))
-      .to.throw(Refused)
-      .with.property("code", "RATE_LIMIT_EXCEEDED");
+    const refusal: unknown = await inTurn(longWork, "ann", list).catch((error: unknown) => error);
+    expect(refusal).to.be.instanceOf(NotStarted).with.property("code", "RATE_LIMIT_EXCEEDED");
     await inTurn(longWork, "bob", list);
     await Promise.all(lists);
     expect(most).to.be.at.most(2);
+  });
+
+  it("of the history do not delay those of open orders, and are refused in time to be answered", async () => {
+    const longWork = new LongWork();
+    const parts = { reads: { db }, reference, longWork };
+    let end = (): void => undefined;
+    const running = inTurn(longWork, "history ann", () => new Promise<void>((resolve) => (end = resolve)));
+    const ofAnn = { wallet, reader: "ann" };
+    const began = performance.now();
+    const ended = ordersPage(parts, ofAnn, { status: ["CANCELED"], limit: 10 }).catch(
+      (error: unknown) => error,
+    );
+    expect((await ordersPage(parts, ofAnn, { status: ["OPEN"], limit: 10 })).rows).to.equal(10);
+    expect(await ended)
+      .to.be.instanceOf(NotStarted)
+      .with.property("code", "RATE_LIMIT_EXCEEDED");
+    expect(performance.now() - began).to.be.below(ANSWER_MS);
+    end();
+    await running;
   });
 });

@@ -1,7 +1,10 @@
 import { expect } from "chai";
-import { LongWork } from "../../../stream/services/long-work.js";
+import { LongWork, NotBegun } from "../../../stream/services/long-work.js";
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+const BOUNDS = { most: 16, waitMs: 5_000 };
+const nothing = (): Promise<void> => Promise.resolve();
 
 /** Keeps the event loop busy. */
 function spin(ms: number): void {
@@ -14,7 +17,7 @@ describe("long work", () => {
     const work = new LongWork();
     const seen: string[] = [];
     const run = (owner: string, name: string): Promise<void> =>
-      work.run(owner, async () => {
+      work.run(owner, BOUNDS, async () => {
         seen.push(`${name} begins`);
         await sleep(20);
         seen.push(`${name} ends`);
@@ -29,22 +32,62 @@ describe("long work", () => {
   it("lets an owner rest as long as its work took, and forgets the owner then", async () => {
     const work = new LongWork();
     const began = performance.now();
-    await work.run("ann", () => sleep(60));
+    await work.run("ann", BOUNDS, () => sleep(60));
     expect(work.lengthOf("ann")).to.equal(1);
-    await work.run("ann", () => Promise.resolve());
+    await work.run("ann", BOUNDS, () => Promise.resolve());
     expect(performance.now() - began).to.be.at.least(115);
     await sleep(20);
     expect(work.lengthOf("ann")).to.equal(0);
   });
 
+  it("does not let an owner rest for the pieces of other owners", async () => {
+    const work = new LongWork();
+    const others = Array.from({ length: 10 }, () => work.piece(() => spin(10)));
+    await work.run("ann", BOUNDS, (pieces) => pieces.piece(() => undefined));
+    await Promise.all(others);
+    const rested = performance.now();
+    await work.run("ann", BOUNDS, nothing);
+    expect(performance.now() - rested).to.be.below(100);
+  });
+
+  it("does not begin a work beyond the bounds of its owner, or that nobody waits for", async () => {
+    const work = new LongWork();
+    const ends: (() => void)[] = [];
+    const run = (bounds: Partial<typeof BOUNDS & { signal: AbortSignal }>): Promise<unknown> =>
+      work
+        .run("ann", { ...BOUNDS, ...bounds }, () => new Promise<void>((resolve) => ends.push(resolve)))
+        .catch((error: unknown) => error);
+    const first = run({});
+    const second = run({});
+    expect(await run({ most: 2 })).to.be.instanceOf(NotBegun);
+    expect(await run({ waitMs: 20 })).to.be.instanceOf(NotBegun);
+    const ended = new AbortController();
+    const abandoned = run({ signal: ended.signal });
+    expect(work.lengthOf("ann")).to.equal(3);
+    ended.abort();
+    expect(await abandoned).to.be.instanceOf(NotBegun);
+    expect(await run({ signal: ended.signal })).to.be.instanceOf(NotBegun);
+    expect(work.lengthOf("ann")).to.equal(2);
+    await sleep(60);
+    ends.shift()?.();
+    await first;
+    // The first work and its rest have taken more than 120 ms.
+    await sleep(200);
+    const asked = performance.now();
+    expect(await run({ waitMs: 100 })).to.be.instanceOf(NotBegun);
+    expect(performance.now() - asked).to.be.below(60);
+    ends.shift()?.();
+    await second;
+  });
+
   it("goes on after a work and a piece that fail", async () => {
     const work = new LongWork();
-    const failing = work.run("ann", () =>
+    const failing = work.run("ann", BOUNDS, () =>
       work.piece(() => {
         throw new Error("no such row");
       }),
     );
-    const next = work.run("ann", () => work.piece(() => 7));
+    const next = work.run("ann", BOUNDS, () => work.piece(() => 7));
     expect(await failing.catch((error: unknown) => String(error))).to.include("no such row");
     expect(await next).to.equal(7);
   });
@@ -53,7 +96,7 @@ describe("long work", () => {
     const work = new LongWork();
     const began = performance.now();
     const pieces = Array.from({ length: 20 }, (_, owner) =>
-      work.run(`owner ${owner}`, () => work.piece(() => spin(3))),
+      work.run(`owner ${owner}`, BOUNDS, () => work.piece(() => spin(3))),
     );
     let turns = 0;
     const state = { stopped: false };

@@ -3,6 +3,7 @@ import { expect } from "chai";
 import { marketActor } from "../../../actors/actor.js";
 import type { MarketDelta } from "../../../actors/market/deltas.js";
 import { Unavailable } from "../../../stream/log/ports.js";
+import { LongWork } from "../../../stream/services/long-work.js";
 import { type Json, type TestServer, deltasOf, Mirror, serve, trader } from "./support/client.js";
 import { ids, TestExchange } from "./support/exchange.js";
 import { order } from "./support/order.js";
@@ -292,6 +293,51 @@ describe("the bridge", () => {
     const status = await client.request("status", {});
     expect(status).to.have.nested.property("status.watchedMarkets", 0);
     expect(deltasOf(client)).to.deep.equal([]);
+  });
+
+  describe("a large answer", () => {
+    const line = `stream ${bob}`;
+    const bounds = { most: 1_000, waitMs: 60_000 };
+    let longWork: LongWork;
+    let end: () => void;
+
+    beforeEach(async () => {
+      longWork = new LongWork();
+      await server.close();
+      server = await serve(exchange, { longWork });
+      void longWork.run(line, bounds, () => new Promise<void>((resolve) => (end = resolve)));
+    });
+
+    it("waits for those of its trader before it is prepared, and is dropped with its socket", async () => {
+      const { marketId } = exchange.createMarket(2);
+      const client = await server.connect(trader(bob));
+      const nonce = client.send("subscribe", { markets: { [marketId]: "book" } });
+      await until(() => longWork.lengthOf(line) === 2);
+      const other = await server.connect(trader(bob));
+      other.send("snapshot", { markets: { [marketId]: "book" } });
+      await until(() => longWork.lengthOf(line) === 3);
+      expect(server.replicas.has(marketId)).to.equal(false);
+      other.socket.terminate();
+      await until(() => longWork.lengthOf(line) === 2);
+      end();
+      await client.next((frame) => frame["nonce"] === nonce);
+      expect(server.charges).to.have.length(1);
+    });
+
+    it("is refused when too many wait, and lets a small one pass", async () => {
+      const { marketId } = exchange.createMarket(2);
+      const warm = await server.connect(trader(ann));
+      await warm.request("subscribe", { markets: { [marketId]: "book" } });
+      const waiting = Array.from({ length: 31 }, () => longWork.run(line, bounds, () => Promise.resolve()));
+      const client = await server.connect(trader(bob));
+      const refusal = await client.request("snapshot", { private: ["orders"] });
+      expect(refusal).to.include({ code: "UNAVAILABLE" });
+      expect(await client.request("subscribe", { markets: { [marketId]: "book" } })).to.have.property(
+        "subscribed",
+      );
+      end();
+      await Promise.all(waiting);
+    });
   });
 
   it("drops subjects and answers which were watched", async () => {

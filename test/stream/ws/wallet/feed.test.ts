@@ -77,7 +77,14 @@ describe("the feed of a wallet", () => {
       onFailed: (error) => expect.fail(String(error)),
     });
     await feed.ready;
-    feed.snapshot("orders");
+    let slices = 0;
+    const slice = async <Result>(run: () => Result): Promise<Result> => {
+      slices += 1;
+      return Promise.resolve(run());
+    };
+    await feed.prepareSnapshot("orders", { piece: slice });
+    expect(slices).to.equal(10);
+    expect(await usualLongestTurnMs(() => Promise.resolve(feed.snapshot("orders")))).to.be.below(3);
     let seq = 0;
     const change = { type: "order", kind: "reduce", wallet: "w", orderId: "order 7", marketId: "m" } as const;
     const turnMs = await usualLongestTurnMs(() => {
