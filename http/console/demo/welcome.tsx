@@ -30,7 +30,18 @@ export function Welcome() {
 /** The next step, once its code is there. */
 function Step() {
   const [loaded, setLoaded] = useState<{ readonly NextStep: ComponentType }>();
-  // The markets show without it.
-  useEffect(() => void import("./next-step.js").then(setLoaded, () => undefined), []);
-  return <div class="welcome-step">{loaded !== undefined && <loaded.NextStep />}</div>;
+  const [isLost, setLost] = useState(false);
+  useEffect(() => void import("./next-step.js").then(setLoaded, () => setLost(true)), []);
+  return (
+    <div class="welcome-step">
+      {loaded !== undefined && <loaded.NextStep />}
+      {isLost && (
+        <>
+          <p>The next step could not be loaded.</p>
+          {/* Browsers may keep the failure of an import until the page is loaded again. */}
+          <Button onClick={() => window.location.reload()}>Try again</Button>
+        </>
+      )}
+    </div>
+  );
 }

@@ -10,6 +10,7 @@ import type { CatalogEvent, Market, MarketPrices } from "../../surface-a/schemas
 import { call } from "../data/api.js";
 import { priceOf } from "../data/prices.js";
 import { useResource, type Resource } from "../data/resource.js";
+import { Button } from "../parts/button.js";
 import { Empty, Loaded, Skeleton } from "../parts/loaded.js";
 import { Money, Time } from "../parts/values.js";
 import type { Picked } from "../ticket/live.js";
@@ -121,7 +122,7 @@ interface HeadProps {
   readonly live: MarketLive;
 }
 
-function Head({ market, event: { value: event, refusal }, live }: HeadProps) {
+function Head({ market, event: { value: event }, live }: HeadProps) {
   const { marketId, eventId } = market;
   const prices = useResource(
     async (signal) => {
@@ -162,8 +163,8 @@ function Head({ market, event: { value: event, refusal }, live }: HeadProps) {
             </>
           )}
         </p>
-        <h1>{event?.description ?? (refusal === undefined ? "" : market.description)}</h1>
-        <p class="market-what">{marketName(market, event?.description)}</p>
+        <h1>{event?.description ?? market.description}</h1>
+        <p class="market-what">{event !== undefined && marketName(market, event.description)}</p>
       </div>
       <div class="market-figures">
         <p>
@@ -180,6 +181,14 @@ function Head({ market, event: { value: event, refusal }, live }: HeadProps) {
         ))}
         {siblings.value !== undefined && others.length === 0 && (
           <span class="quiet">The only market of this event</span>
+        )}
+        {siblings.value === undefined && siblings.refusal !== undefined && (
+          <>
+            <span>The other markets of this event could not be read.</span>
+            <Button kind="quiet" busy={siblings.loading} onClick={siblings.reload}>
+              Try again
+            </Button>
+          </>
         )}
       </nav>
     </header>

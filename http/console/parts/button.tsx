@@ -33,16 +33,17 @@ export function Button(props: ButtonProps) {
         title={reason}
         onBlur={() => setPressed(false)}
         onClick={(event) => {
-          setPressed(isOff);
+          setPressed(reason !== undefined);
           if (isOff) event.preventDefault();
           else props.onClick?.();
         }}
       >
         {children}
       </button>
-      {isPressed && reason !== undefined && (
-        <span class="button-reason" role="status">
-          {reason}
+      {/* Screen readers announce a text that arrives in a region, and none that arrives together with its region. */}
+      {reason !== undefined && (
+        <span class={isPressed ? "button-reason" : "hidden"} role="status">
+          {isPressed && reason}
         </span>
       )}
     </>

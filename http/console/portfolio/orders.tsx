@@ -53,19 +53,25 @@ const READ_AFTER_MS = [150, 300, 600, 1_200, 2_400];
 
 const isOpen = ({ status }: OrderAnswer): boolean => status === "PENDING" || status === "OPEN";
 
+interface RefusedCancel {
+  readonly order: OrderAnswer;
+  readonly refusal: Refusal;
+}
+
 /** Cancels of orders. An order counts as being canceled until a read shows its end. */
 interface Cancels {
-  readonly refusal: Refusal | undefined;
-  readonly dismiss: () => void;
+  /** Refused cancels by the id of their order. */
+  readonly refused: ReadonlyMap<string, RefusedCancel>;
+  readonly dismiss: (orderId: string) => void;
   readonly isCanceling: (orderId: string) => boolean;
   /** Cancels an order once, however often it is called. */
-  readonly cancel: (orderId: string) => Promise<void>;
+  readonly cancel: (order: OrderAnswer) => Promise<void>;
   /** Returns the order as it was read last. */
   readonly latest: (order: OrderAnswer) => OrderAnswer;
 }
 
 function useCancels(subaccount: string, onCanceled: () => void): Cancels {
-  const [refusal, setRefusal] = useState<Refusal>();
+  const [refused, setRefused] = useState<ReadonlyMap<string, RefusedCancel>>(new Map());
   const [canceling, setCanceling] = useState<ReadonlySet<string>>(new Set());
   const [ended, setEnded] = useState<ReadonlyMap<string, OrderAnswer>>(new Map());
   const running = useRef(new Set<string>());
@@ -81,16 +87,19 @@ function useCancels(subaccount: string, onCanceled: () => void): Cancels {
       return;
     }
   };
-  const cancel = async (orderId: string): Promise<void> => {
+  const dismiss = (orderId: string): void =>
+    setRefused((known) => new Map([...known].filter(([id]) => id !== orderId)));
+  const cancel = async (order: OrderAnswer): Promise<void> => {
+    const { orderId } = order;
     if (running.current.has(orderId)) return;
     running.current.add(orderId);
     setCanceling(new Set(running.current));
-    setRefusal(undefined);
+    dismiss(orderId);
     try {
       await signedCall<z.infer<typeof CancelResult>>("DELETE", `/v3/orders/${orderId}`);
       await readUntilEnded(orderId);
     } catch (error) {
-      setRefusal(asRefusal(error));
+      setRefused((known) => new Map(known).set(orderId, { order, refusal: asRefusal(error) }));
       // A cancel that is refused, or has no answer, may be that of an order which has ended.
       void readUntilEnded(orderId);
     } finally {
@@ -100,8 +109,8 @@ function useCancels(subaccount: string, onCanceled: () => void): Cancels {
     }
   };
   return {
-    refusal,
-    dismiss: () => setRefusal(undefined),
+    refused,
+    dismiss,
     isCanceling: (orderId) => canceling.has(orderId),
     cancel,
     latest: (order) => ended.get(order.orderId) ?? order,
@@ -138,8 +147,10 @@ export function Orders({ subaccount, label, onCanceled }: OrdersProps) {
   const query = { subaccount, status: statusesOf(filter), market, ...useDays() };
   const list = useList<OrderAnswer>("/v3/orders", query);
   const names = useNames(list.rows);
-  const { refusal, dismiss, isCanceling, cancel, latest } = useCancels(subaccount, onCanceled);
+  const { refused, dismiss, isCanceling, cancel, latest } = useCancels(subaccount, onCanceled);
   const rows = list.rows?.map(latest);
+  const nameOf = (order: OrderAnswer): string =>
+    `${order.remaining} ${outcomeName(names, order)} at ${order.price}`;
   const mayCancel = label === WEB && webKey.value !== undefined;
   return (
     <>
@@ -155,7 +166,12 @@ export function Orders({ subaccount, label, onCanceled }: OrdersProps) {
       </div>
       <OneMarket clear={clear} />
       {rows?.some(isOpen) === true && <WhyNoCancel label={label} />}
-      <Notice refusal={refusal} onDismiss={dismiss} />
+      {[...refused].map(([orderId, { order, refusal }]) => (
+        <section key={orderId} aria-label={`Refused cancel: ${nameOf(order)}`}>
+          <p>Cancel of {nameOf(order)}:</p>
+          <Notice refusal={refusal} onDismiss={() => dismiss(orderId)} />
+        </section>
+      ))}
       <ListView
         label="Orders"
         list={{ ...list, rows }}
@@ -192,8 +208,8 @@ export function Orders({ subaccount, label, onCanceled }: OrdersProps) {
                         <Button
                           kind="quiet"
                           busy={isCanceling(order.orderId)}
-                          label={`${text}: ${order.remaining} ${outcomeName(names, order)} at ${order.price}`}
-                          onClick={() => void cancel(order.orderId)}
+                          label={`${text}: ${nameOf(order)}`}
+                          onClick={() => void cancel(order)}
                         >
                           {text}
                         </Button>

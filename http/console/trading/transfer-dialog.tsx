@@ -60,8 +60,6 @@ async function readMovable(keyId: string, signal: AbortSignal): Promise<Movable>
   return { account: session.cash, subaccount: { CASH: cash, COIN: coin } };
 }
 
-const NOTHING = "0.00000";
-
 function TransferForm({ subaccount, onClose, onMoved }: Omit<TransferDialogProps, "open">) {
   const movable = useResource((signal) => readMovable(subaccount.keyId, signal), [subaccount.keyId]);
   const [direction, setDirection] = useState<Direction>("fund");
@@ -120,7 +118,13 @@ function TransferForm({ subaccount, onClose, onMoved }: Omit<TransferDialogProps
         ]}
         onChange={setDirection}
         hint={
-          movable.value === undefined ? undefined : (
+          movable.value === undefined ? (
+            movable.refusal === undefined ? (
+              "Reading what is available."
+            ) : (
+              "What is available is unknown."
+            )
+          ) : (
             <>
               {direction === "fund" ? "Your account" : subaccount.label} has{" "}
               <Money
@@ -132,22 +136,29 @@ function TransferForm({ subaccount, onClose, onMoved }: Omit<TransferDialogProps
           )
         }
       />
-      {hasCoin(movable.value) && (
-        <Choice
-          label="Currency"
-          value={currency}
-          choices={[
-            ["CASH", "Dollars"],
-            ["COIN", "COIN"],
-          ]}
-          onChange={setCurrency}
-        />
-      )}
+      <Choice
+        label="Currency"
+        value={currency}
+        choices={[
+          ["CASH", "Dollars"],
+          ["COIN", "COIN"],
+        ]}
+        onChange={setCurrency}
+      />
       <TextField label={`Amount in ${unit}`} value={amount} onInput={setAmount} inputMode="decimal" />
       <KeyFileField onChoose={setFile} />
       <p class="quiet">
         No file? <Link to="/keys">Make a management key</Link>.
       </p>
+      {/* Below what is typed, so that nothing moves there when it arrives. */}
+      {movable.refusal !== undefined && (
+        <div class="loaded-refusal">
+          <Notice refusal={movable.refusal} />
+          <Button busy={movable.loading} onClick={movable.reload}>
+            Try again
+          </Button>
+        </div>
+      )}
       <Notice refusal={transfer.refusal} onDismiss={transfer.dismiss} />
       <div class="buttons">
         <Button kind="main" submits busy={transfer.busy}>
@@ -157,10 +168,6 @@ function TransferForm({ subaccount, onClose, onMoved }: Omit<TransferDialogProps
       </div>
     </form>
   );
-}
-
-function hasCoin(movable: Movable | undefined): boolean {
-  return movable !== undefined && [movable.account, movable.subaccount].some(({ COIN }) => COIN !== NOTHING);
 }
 
 function tooMuch({ direction, actualBalance, currency }: TransferAnswer): Refusal {

@@ -40,6 +40,11 @@ describe("the demo in the page", function () {
     const button = page.getByRole("button", { name: "Log in as the demo trader" });
     await button.waitFor();
     expect(await button.getAttribute("aria-disabled")).to.equal("true");
+    // The region of the reason is there before its text, so that screen readers announce the text.
+    const reason = page.getByRole("region", { name: "Welcome" }).getByRole("status");
+    expect(await reason.textContent()).to.equal("");
+    await button.click({ force: true });
+    await reason.getByText("The demo opens its account; that takes a moment.").waitFor();
     isOpen = true;
     await page.locator("button.button-main[aria-disabled=false]").waitFor();
     await expectSound(opened);
@@ -66,6 +71,18 @@ describe("the demo in the page", function () {
       await served.stack.operatorToken(),
     )(`GET /admin/v1/audit-log?subject=${traderId}&action=trader.transaction`);
     expect(audit["items"], "money of the faucet").to.have.length(1);
+  });
+
+  it("says when its next step cannot be loaded, and tries again", async () => {
+    const opened = await served.visit("/status");
+    const { page } = opened;
+    await page.route("**/assets/next-step-*.js", (route) => route.abort());
+    await page.goto("/");
+    await page.getByText("The next step could not be loaded.").waitFor();
+    await page.unroute("**/assets/next-step-*.js");
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.getByRole("button", { name: "Log in as the demo trader" }).waitFor();
+    await expectSound(opened);
   });
 
   it("stays hidden for who has hidden it", async () => {

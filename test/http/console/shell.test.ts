@@ -1,10 +1,45 @@
 /// <reference lib="dom" />
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { gzipSync } from "node:zlib";
 import { expect } from "chai";
 import { expectSound, serveConsole } from "../../support/console/browser.js";
+
+const BUILT = path.resolve(".build/console");
+/** Largest first load in bytes, as gzip. */
+const MOST = 150_000;
+
+/** Returns the files of the first load: those that the page names, and all that their code imports at its start. */
+function firstLoad(): ReadonlySet<string> {
+  const page = readFileSync(path.join(BUILT, "index.html"), "utf8");
+  const files = new Set(
+    [...page.matchAll(/(?:src|href)="(\/assets\/[^"]+\.(?:js|css))"/g)].map(([, file = ""]) => file),
+  );
+  // A set visits what is added during the loop.
+  for (const file of files) {
+    if (!file.endsWith(".js")) continue;
+    const code = readFileSync(path.join(BUILT, file), "utf8");
+    for (const [, imported = ""] of code.matchAll(/\b(?:from|import)\s*"\.\/([^"]+)"/g))
+      files.add(`/assets/${imported}`);
+  }
+  return files;
+}
 
 describe("shell of the console", function () {
   this.timeout(60_000);
   const served = serveConsole();
+
+  it("loads less than 150 kB before the first page", () => {
+    const files = firstLoad();
+    expect([...files].some((file) => file.endsWith(".css"))).to.equal(true);
+    expect([...files].filter((file) => file.endsWith(".js"))).to.not.have.length(0);
+    const sizes = [...files].map((file) => gzipSync(readFileSync(path.join(BUILT, file))).length);
+    const total = sizes.reduce(
+      (sum, size) => sum + size,
+      gzipSync(readFileSync(path.join(BUILT, "index.html"))).length,
+    );
+    expect(total).to.be.within(10_000, MOST);
+  });
 
   it("answers a visitor at /, on a narrow page too", async () => {
     const opened = await served.visit("/", { viewport: { width: 360, height: 740 } });

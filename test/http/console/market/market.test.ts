@@ -190,6 +190,23 @@ describe("market page of the console", function () {
     await expectSound(opened);
   });
 
+  it("shows the name of the market while its event is away, and reads the other markets again", async () => {
+    const opened = await served.visit("/status");
+    const { page } = opened;
+    const { eventId, description } = world.knicks.winner;
+    const json = { code: "UNAVAILABLE", message: "not now" };
+    await page.route(`**/v3/public/catalog/events/${eventId}`, () => undefined);
+    await page.route("**/v3/public/catalog/markets?**", (route) => route.fulfill({ status: 503, json }));
+    await page.goto(address(world.knicks.winner));
+    await page.getByRole("heading", { name: description, level: 1 }).waitFor();
+    const others = page.getByRole("navigation", { name: "Other markets of this event" });
+    await others.getByText("The other markets of this event could not be read.").waitFor();
+    await expectSound(opened);
+    await page.unroute("**/v3/public/catalog/markets?**");
+    await others.getByRole("button", { name: "Try again" }).click();
+    await others.getByRole("link").first().waitFor();
+  });
+
   it("says that there is no such market", async () => {
     const opened = await served.visit("/markets/00000000-0000-4000-8000-000000000000");
     await opened.page.getByText("There is no such market").waitFor();

@@ -76,7 +76,16 @@ describe("cancels on the portfolio of the console", function () {
     await cancel("0.200").click();
     await page.getByText("The market cannot be reached.").waitFor();
     await page.getByText("UNAVAILABLE").waitFor();
+    // Each order keeps its own refusal.
+    await cancel("0.300").click();
+    const refusals = page.getByRole("region", { name: "Refused cancel" });
+    await refusals.nth(1).waitFor();
+    expect(await refusals.getByText(/^Cancel of/).allInnerTexts()).to.deep.equal([
+      "Cancel of 10 Ants at 0.200:",
+      "Cancel of 10 Ants at 0.300:",
+    ]);
     await expectSound(opened);
+    await refusals.nth(1).getByRole("button", { name: "Dismiss" }).click();
     refuse = false;
     sent.splice(0);
     await cancel("0.200").dblclick();

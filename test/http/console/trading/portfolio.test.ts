@@ -202,7 +202,26 @@ describe("portfolio of the console", function () {
     const file = { name: "management.pem", mimeType: "application/x-pem-file", buffer };
     const opened = await visit("/portfolio");
     const { page } = opened;
+    const unavailable = { code: "UNAVAILABLE", message: "the balances are being read" };
+    await page.getByRole("button", { name: "Move money: main" }).waitFor();
+    await page.route("**/v3/session", (route) => route.fulfill({ status: 503, json: unavailable }));
     await page.getByRole("button", { name: "Move money: main" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("The balances are being read.").waitFor();
+    await dialog.getByText("What is available is unknown.").waitFor();
+    const top = async (): Promise<number> => {
+      const [field, frame] = [
+        await dialog.getByLabel("Amount in dollars").boundingBox(),
+        await dialog.boundingBox(),
+      ];
+      return (field?.y ?? NaN) - (frame?.y ?? NaN);
+    };
+    const before = await top();
+    await page.unroute("**/v3/session");
+    await dialog.getByRole("button", { name: "Try again" }).click();
+    await dialog.getByText(/^Your account has/).waitFor();
+    await dialog.getByText("The balances are being read.").waitFor({ state: "detached" });
+    expect(await top()).to.be.closeTo(before, 1);
     await page.getByLabel("Direction").selectOption("defund");
     await page.getByLabel("Amount in dollars").fill("9.40");
     await page.getByLabel("File of the management key").setInputFiles(file);
