@@ -100,7 +100,7 @@ export function createApp(parts: AppParts): Express {
   });
   const admission = createAdmission(parts, slowdown);
   mountTokenRoutes(app, { ...emm, clients });
-  mountPages(app, { folder: parts.consoleFolder, brand, demo: parts.demo, ports });
+  const showNoPage = mountPages(app, { folder: parts.consoleFolder, brand, demo: parts.demo, ports });
   mountDocs(app, { routes, brand, prefix: emm.prefix });
   const answerFailure = failuresOf(parts, slowdown);
   // Most requests have a path without parameters. A map finds its handler at once; Express would try all routes in turn,
@@ -124,7 +124,7 @@ export function createApp(parts: AppParts): Express {
     if (!route.path.includes(":")) handlers.set(`${route.method.toUpperCase()} ${route.path}`, handle);
   }
 
-  app.use(() => {
+  app.use(showNoPage, () => {
     throw new Refused("ROUTE_NOT_FOUND");
   });
   app.use(answerFailure);

@@ -83,8 +83,11 @@ class Built {
   }
 }
 
-/** Mounts the console. An exchange whose console is not built answers its addresses with 404, like any other. */
-export function mountPages(app: Express, { folder, ports, brand, demo }: PagesParts): void {
+/**
+ * Mounts the console. An exchange whose console is not built answers its addresses with 404, like any other. Returns the
+ * handler of addresses that nothing serves: a browser gets the document, which says that there is no such page.
+ */
+export function mountPages(app: Express, { folder, ports, brand, demo }: PagesParts): RequestHandler {
   let built: Built | undefined;
   const current = (): Built => {
     if (built === undefined && !existsSync(path.join(folder, "index.html")))
@@ -93,7 +96,7 @@ export function mountPages(app: Express, { folder, ports, brand, demo }: PagesPa
   };
   const send = (req: Request, res: Response, { type, bytes, gzipped }: ServedFile): void => {
     notesOf(res).route = "GET /";
-    res.set({ "Content-Security-Policy": PAGE_POLICY, Vary: "Accept-Encoding" }).type(type);
+    res.set({ "Content-Security-Policy": PAGE_POLICY }).vary("Accept-Encoding").type(type);
     if (req.acceptsEncodings("gzip") === false || gzipped.length >= bytes.length) res.send(bytes);
     else res.set("Content-Encoding", "gzip").send(gzipped);
   };
@@ -120,4 +123,13 @@ export function mountPages(app: Express, { folder, ports, brand, demo }: PagesPa
     notesOf(res).route = "GET /";
     res.set("Cache-Control", "no-store").json({ release: current().release });
   });
+  return (req, res, next) => {
+    const wantsPage = req.method === "GET" && req.accepts(["json", "html"]) === "html";
+    if (!wantsPage || !existsSync(path.join(folder, "index.html"))) {
+      next();
+      return;
+    }
+    res.status(404).vary("Accept");
+    showDocument(req, res, next);
+  };
 }

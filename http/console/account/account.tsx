@@ -63,7 +63,11 @@ function Facts({ account }: { readonly account: AccountAnswer }) {
   return (
     <dl>
       <dt>E-mail</dt>
-      <dd>{email}</dd>
+      <dd>
+        {email.slice(0, email.indexOf("@") + 1)}
+        <wbr />
+        {email.slice(email.indexOf("@") + 1)}
+      </dd>
       {role === "operator" ? (
         <>
           <dt>Role</dt>

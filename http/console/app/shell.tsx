@@ -65,7 +65,7 @@ export function Shell() {
           <Opened page={found[0]} parameters={found[1]} />
         )}
       </main>
-      <Footer />
+      <Footer hasPrices={found?.[0].for === "operators"} />
     </>
   );
 }
@@ -168,10 +168,11 @@ function Header() {
   );
 }
 
-function Footer() {
+/** The footer. It has the switch of prices on operators' pages, which have none beside their prices. */
+function Footer({ hasPrices }: { readonly hasPrices: boolean }) {
   return (
     <footer class="footer">
-      <PriceSwitch />
+      {hasPrices && <PriceSwitch />}
       <nav aria-label="More">
         {settings.clients && (
           <>

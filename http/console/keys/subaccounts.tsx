@@ -83,6 +83,7 @@ export function Subaccounts({ subaccounts, keys, onChanged }: SubaccountsProps) 
       <h2>Subaccounts</h2>
       <Table
         label="Subaccounts"
+        stacks
         columns={columns}
         rows={subaccounts}
         keyOf={({ keyId }) => keyId}

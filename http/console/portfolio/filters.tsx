@@ -27,9 +27,9 @@ export function DayFields() {
   const [from, setFrom] = useQuery("from");
   const [to, setTo] = useQuery("to");
   return (
-    <>
+    <div class="filters-days">
       <TextField label="From day" type="date" value={from} onInput={setFrom} />
       <TextField label="To day" type="date" value={to} onInput={setTo} />
-    </>
+    </div>
   );
 }

@@ -90,6 +90,7 @@ function Records({ account, subaccount, onChange }: RecordsProps) {
           <p>
             Orders are placed in subaccounts. The page opens one called {WEB} at your first order:{" "}
             <Link to="/">choose a market</Link>. For programs, open one under <Link to="/keys">Keys</Link>.
+            What is left to do before you can trade stands under <Link to="/account">Account</Link>.
           </p>
         </Empty>
         <SelfExclusion account={account} onExcluded={onChange} />

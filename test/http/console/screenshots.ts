@@ -158,6 +158,24 @@ async function rest(page: Page): Promise<void> {
   await page.locator(".ticket-orders tr", { hasText: "resting" }).first().waitFor();
 }
 
+/** Asks for a preview of an order that no demo trader can pay. */
+async function overreach(page: Page): Promise<void> {
+  const ticket = page.getByRole("form", { name: "Order ticket" });
+  await ticket.getByLabel("Price", { exact: true }).fill("0.100");
+  await ticket.getByLabel("Contracts", { exact: true }).fill("90000000");
+  await ticket.getByRole("button", { name: /^Preview: buy/ }).click();
+  await sleep(SETTLE_MS);
+}
+
+/** Sends the form of the page with an address and a password that no account has. */
+async function sendForm(page: Page): Promise<void> {
+  const main = page.getByRole("main");
+  await main.getByLabel("E-mail").fill("nobody@example.com");
+  await main.getByLabel("Password", { exact: true }).fill("wrong");
+  await main.locator("[type=submit]").click();
+  await sleep(SETTLE_MS);
+}
+
 async function take(page: Page, shot: Shot, state: string, looks: string): Promise<void> {
   const folder = path.join(TARGET, state);
   mkdirSync(folder, { recursive: true });
@@ -203,6 +221,18 @@ async function takeAll(
   }
 }
 
+/** Pages of visitors and traders that the table of pages does not name. */
+const UNNAMED: readonly Shot[] = [
+  ...["orders", "fills", "transactions", "break"].map((tab): Shot => ({
+    name: `portfolio-${tab}`,
+    address: `/portfolio?show=${tab}`,
+    as: "trader",
+  })),
+  { name: "not-found", address: "/nowhere", as: "visitor" },
+  { name: "login-refused", address: "/login", as: "visitor", act: sendForm },
+  { name: "register-refused", address: "/register", as: "visitor", act: sendForm },
+];
+
 /** Pages of operators, and tabs of them, that the day has no link to. */
 const FURTHER = [
   "/operator/events/new",
@@ -228,6 +258,7 @@ async function shotsOf(browser: Browser, exchange: Exchange): Promise<Shot[]> {
           ? "trader"
           : "visitor",
   }));
+  shots.push(...UNNAMED);
   for (const { marketId } of items)
     for (const as of ["visitor", "trader"] as const)
       shots.push({
@@ -290,7 +321,10 @@ try {
   else {
     const tickets = shots
       .filter(({ name }) => name === "market-trading")
-      .map((shot) => ({ ...shot, name: "ticket", act: preview }));
+      .flatMap((shot) => [
+        { ...shot, name: "ticket", act: preview },
+        { ...shot, name: "ticket-refused", act: overreach },
+      ]);
     await takeAll(browser, busy, "busy", [...shots, ...tickets]);
     await takeAll(browser, busy, "failing", shots, (context) =>
       Promise.all([

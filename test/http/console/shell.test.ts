@@ -71,6 +71,20 @@ describe("shell of the console", function () {
     expect(await page.getByRole("heading", { name: "Status", level: 1 }).count()).to.equal(1);
   });
 
+  it("says to a person that there is no page at an address, and to a program that there is no route", async () => {
+    const { url } = served.stack;
+    const asked = async (accept: string) => {
+      const answer = await fetch(`${url}/nowhere`, { headers: { Accept: accept } });
+      return { status: answer.status, type: answer.headers.get("content-type")?.split(";")[0] };
+    };
+    expect(await asked("*/*")).to.deep.equal({ status: 404, type: "application/json" });
+    expect(await asked("text/html,*/*;q=0.8")).to.deep.equal({ status: 404, type: "text/html" });
+    const { page } = await served.visit("/login");
+    await page.getByRole("heading", { name: "Log in" }).waitFor();
+    await page.goto("/nowhere");
+    await page.getByText("There is no page at this address").waitFor();
+  });
+
   it("says when the code of a page cannot be loaded, and tries again", async () => {
     const { page } = await served.visit("/login");
     await page.route("**/assets/lab-*.js", (route) => route.abort());
