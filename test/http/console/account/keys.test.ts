@@ -65,7 +65,7 @@ describe("keys in the console", function () {
     await page.getByLabel("File of the management key").setInputFiles(file);
     await page.getByLabel("Amount in dollars").fill("500");
     await page.getByRole("dialog").getByRole("button", { name: "Move money" }).click();
-    await page.getByText("Your account has $74.50000 available").waitFor();
+    await page.getByText("Your account has $74.50 available").waitFor();
     await page.getByRole("button", { name: "Cancel" }).click();
     await page.getByRole("button", { name: "Close: Web" }).click();
     await page.getByRole("button", { name: "Close the subaccount for ever" }).click();
