@@ -23,7 +23,7 @@ export default function Account() {
   return (
     <div class="account">
       <h1>Account</h1>
-      <Loaded of={account} waiting={<Skeleton rows={8} isPage />}>
+      <Loaded of={account} what="your account" waiting={<Skeleton rows={8} isPage />}>
         {(shown) => (
           <>
             <Facts account={shown} />

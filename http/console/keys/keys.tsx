@@ -34,7 +34,7 @@ export default function Keys() {
         file of yours. The management key moves money and makes other keys; each subaccount has one key that
         trades in it.
       </p>
-      <Loaded of={owned} waiting={<Skeleton rows={8} isPage />}>
+      <Loaded of={owned} what="your keys" waiting={<Skeleton rows={8} isPage />}>
         {({ keys, subaccounts }) => (
           <>
             <Management keys={keys} onChanged={reload} />

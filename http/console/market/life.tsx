@@ -101,7 +101,7 @@ function Transitions({ marketId, market, event }: TransitionsProps) {
   }, [market, event]);
   useEffect(() => () => clearTimeout(timer.current), []);
   return (
-    <Loaded of={life} waiting={<Skeleton rows={3} />}>
+    <Loaded of={life} what="the course of the market" waiting={<Skeleton rows={3} />}>
       {({ items }) =>
         items.length === 0 ? (
           <p class="quiet">No change is recorded.</p>

@@ -57,7 +57,7 @@ export default function MarketPage({ marketId = "" }: PageProps) {
   return (
     <>
       {shown.refusal !== undefined && <h1>Market</h1>}
-      <Loaded of={shown} waiting={<Skeleton rows={20} isPage />}>
+      <Loaded of={shown} what="the market" waiting={<Skeleton rows={20} isPage />}>
         {({ market: read, steps }) => (
           // An answer has every transition that the page knew when it asked, so the stream's later ones count until then.
           <Opened

@@ -10,7 +10,7 @@ import { priceForm, showPrice, ticksOf } from "../data/prices.js";
 import { remembered } from "../data/remembered.js";
 import { useResource } from "../data/resource.js";
 import { showMoment } from "../data/time.js";
-import { theme } from "../app/theme.js";
+import { appearance } from "../app/theme.js";
 import { Loaded } from "../parts/loaded.js";
 import { Table } from "../parts/table.js";
 import type { Chart, ChartData, ChartForm } from "./chart.js";
@@ -80,7 +80,7 @@ function ChartOf({
   const element = useRef<HTMLDivElement>(null);
   const [chart, setChart] = useState<Chart>();
   const [isMissing, setIsMissing] = useState(false);
-  const [form, prices, appearance] = [chartForm.value, priceForm.value, theme.value];
+  const [form, prices] = [chartForm.value, priceForm.value];
   useEffect(() => {
     let made: Chart | undefined;
     let isOver = false;
@@ -97,7 +97,7 @@ function ChartOf({
       isOver = true;
       made?.destroy();
     };
-  }, [form, prices, appearance, accent]);
+  }, [form, prices, appearance.value, accent]);
   useEffect(() => chart?.show(columnsOf(candles, range, Date.now())), [chart, candles, range]);
   return (
     <>
@@ -164,6 +164,7 @@ export function PriceHistory({ market }: { readonly market: MarketAnswer }) {
         />
       </div>
       <Loaded
+        what="the price history"
         of={candles.value === undefined ? candles : { ...candles, refusal: undefined }}
         waiting={<div class="history-chart" role="status" aria-label="Loading" />}
         empty={

@@ -78,7 +78,7 @@ export default function MarketsPage() {
         <PriceSwitch />
       </div>
       <ConnectionBar connection={prices.connection} />
-      <Loaded of={shown} waiting={<TimetableSkeleton />}>
+      <Loaded of={shown} what="the markets" waiting={<TimetableSkeleton />}>
         {(value) => {
           const sections = sectionsOf(filtered(value, { sport, league, type, status, text }), showDay);
           if (sections.length > 0) return <Timetable sections={sections} prices={prices} />;

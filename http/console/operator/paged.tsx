@@ -48,7 +48,7 @@ export function Paged<Row>({ path, query = {}, version, empty, ...table }: Paged
     setFurther({ of: page, items: [...(read?.items ?? []), ...found.items], next: found.next });
   });
   return (
-    <Loaded of={first}>
+    <Loaded of={first} what={`the ${table.label.toLowerCase()}`}>
       {({ items }) => (
         <>
           <Table

@@ -10,6 +10,8 @@ import { Notice } from "./notice.js";
 
 interface LoadedProps<T> {
   readonly of: Resource<T>;
+  /** What is read, with its article: "the wallets". */
+  readonly what: string;
   /** Skeleton in the shape of what is coming. */
   readonly waiting?: ComponentChildren;
   /** Shown instead of an empty list: what would be here, and how to get it. */
@@ -18,13 +20,13 @@ interface LoadedProps<T> {
 }
 
 /** Shows a resource. A refusal stands above the last value, which stays. */
-export function Loaded<T>({ of, waiting, empty, children }: LoadedProps<T>) {
+export function Loaded<T>({ of, what, waiting, empty, children }: LoadedProps<T>) {
   const { value, refusal, loading, asOf, reload } = of;
   return (
     <>
       {refusal !== undefined && (
         <div class="loaded-refusal">
-          <Notice refusal={refusal} />
+          <Notice refusal={refusal} reads={what} />
           {asOf !== undefined && <p>What is shown is of {showSeconds(asOf)}.</p>}
           <div class="buttons">
             <Button busy={loading} onClick={reload}>

@@ -1,23 +1,25 @@
 /** Messages beside what they are about. */
 
 import type { ComponentChildren } from "preact";
-import type { Refusal } from "../data/refusal.js";
+import { type Refusal, UNREACHABLE } from "../data/refusal.js";
 import { showDuration } from "../data/time.js";
 import { Button } from "./button.js";
 
 interface NoticeProps {
   readonly refusal: Refusal | undefined;
+  /** What the refused request reads, with its article; absent for an action. */
+  readonly reads?: string;
   /** Removes the refusal; without it the notice stays until its cause is gone. */
   readonly onDismiss?: (() => void) | undefined;
 }
 
 /** A refusal in words, with its code, and the identity of the request for the operators. */
-export function Notice({ refusal, onDismiss }: NoticeProps) {
+export function Notice({ refusal, reads, onDismiss }: NoticeProps) {
   if (refusal === undefined) return null;
   return (
     <div class="notice notice-refusal" role="alert">
       <p>
-        {sentence(refusal.message)}
+        {reads === undefined ? sentence(refusal.message) : readingWords(refusal, reads)}
         {refusal.retryAfterMs !== undefined && ` You can try again in ${showDuration(refusal.retryAfterMs)}.`}
       </p>
       <p class="notice-code">
@@ -31,6 +33,16 @@ export function Notice({ refusal, onDismiss }: NoticeProps) {
       )}
     </div>
   );
+}
+
+/** Says what cannot be read, what that leaves as it is, and what to do. */
+function readingWords({ status, code, message }: Refusal, what: string): string {
+  if (code === UNREACHABLE)
+    return sentence(
+      `${what} cannot be read, because this browser gets no answer from the service: orders and money stay as they are, and you can try again when the connection is back`,
+    );
+  if (status < 500) return sentence(message);
+  return `${sentence(`${what} cannot be read: ${message}`)} Orders and money stay as they are, and other pages may work.`;
 }
 
 /** Messages of the service begin in lower case and may end without a full stop. */

@@ -35,7 +35,7 @@ export default function PortfolioPage() {
         <h1>Portfolio</h1>
         <PriceSwitch />
       </div>
-      <Loaded of={wallets} waiting={<Skeleton rows={8} isPage />}>
+      <Loaded of={wallets} what="your wallets" waiting={<Skeleton rows={8} isPage />}>
         {(all) => {
           const { account, subaccounts } = all;
           const chosen =

@@ -48,6 +48,7 @@ export function Positions({ subaccount }: { readonly subaccount: string }) {
   return (
     <Loaded
       of={positions}
+      what="your positions"
       empty={
         <Empty title="No positions">
           <p>

@@ -29,7 +29,7 @@ export default function StatusPage() {
       <h1>Status</h1>
       {refusal !== undefined && (
         <div class="status-away">
-          <Notice refusal={refusal} />
+          <Notice refusal={refusal} reads="the status" />
           <p>
             {asOf === undefined
               ? "Nothing is known about the service yet."

@@ -85,6 +85,9 @@ describe("the status page", function () {
     await says(opened.page, "Everything works");
     await opened.page.context().setOffline(true);
     await opened.page.getByText("UNREACHABLE").waitFor({ timeout: 15_000 });
+    await opened.page
+      .getByText(/^The status cannot be read, .* money stay as they are, .* try again/)
+      .waitFor();
     await says(opened.page, "Everything works");
     await expectSound(opened);
     await opened.page.context().setOffline(false);

@@ -14,6 +14,7 @@ import {
 } from "playwright-core";
 import { startStack, type Stack, type StackOptions } from "../stack.js";
 import { findChromium, installChromium } from "./chromium.js";
+import { takePictures } from "./pictures.js";
 
 /** Longest start of the browser on a busy machine, in ms, and of its installation. */
 const START_MS = 60_000;
@@ -90,8 +91,9 @@ async function openPage(context: BrowserContext, origin: string, address = "/"):
   return { page, problems };
 }
 
-/** Throws the problems of a page, among them what axe-core finds that is serious. */
+/** Throws the problems of a page, among them what axe-core finds that is serious. Takes pictures where they are wanted. */
 export async function expectSound({ page, problems }: WatchedPage): Promise<void> {
+  await takePictures(page);
   // The debugger evaluates the checker; a script of the page would violate the content security policy.
   await page.evaluate(readFileSync(AXE, "utf8"));
   const found = await page.evaluate(async () => {

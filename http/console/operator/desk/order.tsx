@@ -45,7 +45,9 @@ export default function OrderPage({ traderId = "", orderId = "" }: PageProps) {
       <p>
         <Link to="/operator/desk">Desk</Link> · <Link to={`/operator/desk/${traderId}`}>the trader</Link>
       </p>
-      <Loaded of={course}>{(value) => <Shown course={value} />}</Loaded>
+      <Loaded of={course} what="the order">
+        {(value) => <Shown course={value} />}
+      </Loaded>
     </Frame>
   );
 }

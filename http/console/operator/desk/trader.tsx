@@ -44,7 +44,7 @@ export default function TraderPage({ traderId = "" }: PageProps) {
         <Link to="/operator/desk">Desk</Link>
       </p>
       {done !== undefined && <Note kind="done">{done}</Note>}
-      <Loaded of={trader}>
+      <Loaded of={trader} what="the account">
         {(value) => (
           <>
             <Facts trader={value} />

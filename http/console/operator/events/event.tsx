@@ -55,7 +55,9 @@ export default function EventPage({ eventId = "" }: PageProps) {
   );
   return (
     <Frame title={shown.value?.event.description ?? "Event"}>
-      <Loaded of={shown}>{(value) => <Opened {...value} reload={shown.reload} />}</Loaded>
+      <Loaded of={shown} what="the event">
+        {(value) => <Opened {...value} reload={shown.reload} />}
+      </Loaded>
     </Frame>
   );
 }

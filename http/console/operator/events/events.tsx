@@ -69,6 +69,7 @@ export default function EventsPage() {
       </div>
       <Loaded
         of={events}
+        what="the events"
         empty={
           <Empty title="No event matches">
             <p>Create one with New event, or choose another status or league.</p>

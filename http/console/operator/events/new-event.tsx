@@ -39,6 +39,7 @@ export default function NewEventPage() {
       <Denied permission="markets" />
       <Loaded
         of={leagues}
+        what="the leagues"
         empty={
           <Empty title="There is no league">
             <p>An event belongs to a league. Create one under Reference first.</p>

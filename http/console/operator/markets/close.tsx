@@ -36,7 +36,7 @@ export function CloseMarket({
         reload();
       }}
     >
-      <Loaded of={exposure}>
+      <Loaded of={exposure} what="the exposure">
         {({ items }) => <p>{canceledOrders(items.filter((one) => one.marketId === marketId))}</p>}
       </Loaded>
       <p>It takes no orders until an operator opens it again.</p>

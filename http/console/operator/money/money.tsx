@@ -42,7 +42,7 @@ export default function MoneyPage() {
         </Button>
       }
     >
-      <Loaded of={report}>
+      <Loaded of={report} what="the report of the money">
         {(value) => (
           <>
             <Note kind={value.agree ? "done" : "warning"}>

@@ -13,7 +13,7 @@ export default function EnrollPage() {
   return (
     <>
       <h1>Second factor</h1>
-      <Loaded of={account}>
+      <Loaded of={account} what="your account">
         {(shown) => (
           <>
             {shown.totp ? (

@@ -85,7 +85,7 @@ export default function PeoplePage() {
         <Link to="/operator/settlement">What waits for a second operator</Link>
       </p>
       {done !== undefined && <Note kind="done">{done}</Note>}
-      <Loaded of={operators}>
+      <Loaded of={operators} what="the operators">
         {(rows) => (
           <Table stacks label="Operators" columns={columns} rows={rows} keyOf={({ traderId }) => traderId} />
         )}

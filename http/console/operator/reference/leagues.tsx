@@ -48,7 +48,7 @@ function LeagueList() {
         <TextField label="Sport" value={sport} onInput={setSport} hint="Such as FOOTBALL." />
       </Form>
       <h2>Leagues</h2>
-      <Loaded of={leagues}>
+      <Loaded of={leagues} what="the leagues">
         {({ items }) => (
           <Table
             stacks
@@ -90,7 +90,7 @@ function TypeList() {
         <TextField label="Type" value={name} onInput={setName} required hint="Such as TOTAL_SETS." />
       </Form>
       <h2>Types</h2>
-      <Loaded of={types}>
+      <Loaded of={types} what="the types">
         {({ items }) => (
           <Table
             stacks

@@ -26,7 +26,7 @@ export function Maintenance() {
   const text = message.trim();
   return (
     <>
-      <Loaded of={state}>
+      <Loaded of={state} what="the maintenance">
         {({ active, message: shown, sinceTs }) => (
           <>
             <p>

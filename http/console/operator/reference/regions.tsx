@@ -17,7 +17,11 @@ const LINE = /^(\S+)\s+(VPN|PROXY|TOR|REGION)(?:\s+(\S+))?$/;
 
 export function Regions() {
   const rules = useResource((signal) => call<Rules>("GET", "/admin/v1/geo", { signal }), []);
-  return <Loaded of={rules}>{(value) => <Edit rules={value} onDone={rules.reload} />}</Loaded>;
+  return (
+    <Loaded of={rules} what="the regions and networks">
+      {(value) => <Edit rules={value} onDone={rules.reload} />}
+    </Loaded>
+  );
 }
 
 function lineOf({ cidr, kind, region }: Network): string {

@@ -14,7 +14,11 @@ type Answer = z.infer<typeof TicksAnswer>;
 
 export function Ticks() {
   const ticks = useResource((signal) => call<Answer>("GET", "/admin/v1/ticks", { signal }), []);
-  return <Loaded of={ticks}>{({ prices }) => <Edit prices={prices} onDone={ticks.reload} />}</Loaded>;
+  return (
+    <Loaded of={ticks} what="the tick table">
+      {({ prices }) => <Edit prices={prices} onDone={ticks.reload} />}
+    </Loaded>
+  );
 }
 
 function Edit({ prices, onDone }: { readonly prices: readonly string[]; readonly onDone: () => void }) {

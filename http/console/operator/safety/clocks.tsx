@@ -29,7 +29,7 @@ export function Clocks() {
   const nothing = held === 0 ? "The clock of Redis has not jumped; there is nothing to confirm." : undefined;
   return (
     <>
-      <Loaded of={clocks}>
+      <Loaded of={clocks} what="the clocks">
         {({ heldMs, hosts }) => (
           <>
             <p>

@@ -3,7 +3,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import UPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
-import { theme } from "../../app/theme.js";
+import { appearance } from "../../app/theme.js";
 import { serviceNow } from "../../data/clock.js";
 import { Empty, Loaded } from "../../parts/loaded.js";
 import { HOUR_MS, pointsOf, useHistory, type History, type Point, type Sample } from "../history.js";
@@ -57,7 +57,7 @@ const HEIGHT = 140;
 export function Plots() {
   const history = useHistory();
   return (
-    <Loaded of={history}>
+    <Loaded of={history} what="the figures">
       {(value) => (
         <>
           <p class="quiet">
@@ -110,7 +110,6 @@ interface LineProps {
 
 function Line({ title, points, most }: LineProps) {
   const place = useRef<HTMLDivElement>(null);
-  const { value: appearance } = theme;
   const plot = useRef<UPlot>(undefined);
   useEffect(() => {
     const { current } = place;
@@ -143,9 +142,9 @@ function Line({ title, points, most }: LineProps) {
       observer.disconnect();
       made.destroy();
     };
-  }, [appearance, most]);
+  }, [appearance.value, most]);
   useEffect(() => {
     plot.current?.setData([points.map(({ ms }) => ms / 1_000), points.map(({ value }) => value)]);
-  }, [points, appearance, most]);
+  }, [points, appearance.value, most]);
   return <div ref={place} class="plot-line" role="img" aria-label={`${title}, the last hour`} />;
 }

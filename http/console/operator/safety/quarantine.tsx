@@ -28,7 +28,7 @@ export function Quarantine() {
         A command that breaks a rule that must always hold has no effect. It is kept here, and its actor goes
         on.
       </p>
-      <Loaded of={list}>
+      <Loaded of={list} what="the quarantine">
         {({ items }) => (
           <Table
             label="Quarantine"

@@ -57,7 +57,7 @@ function Remediation({ marketId, onShown }: ShownProps & { readonly marketId: st
       <p>
         <Link to={`/operator/settlement/${marketId}`}>See the market and its grade</Link>
       </p>
-      <Loaded of={reversal}>
+      <Loaded of={reversal} what="the amounts">
         {(value) => value && <PayoutsTable label="Amounts that are taken back" payouts={value} />}
       </Loaded>
     </>
@@ -81,7 +81,7 @@ function Cancellation({ eventId, onShown }: ShownProps & { readonly eventId: str
     if (read.value !== undefined) onShown([`${read.value.event.description}.`, ...read.value.lines]);
   }, [read.value]);
   return (
-    <Loaded of={read}>
+    <Loaded of={read} what="the event">
       {({ event, lines }) => (
         <>
           <p>

@@ -39,7 +39,7 @@ export default function MarketSettlementPage({ marketId = "" }: PageProps) {
   );
   return (
     <Frame title={shown.value?.market.description ?? "Settlement"}>
-      <Loaded of={shown}>
+      <Loaded of={shown} what="the market">
         {({ market, event, settlement }) => (
           <>
             <dl class="operator-facts">

@@ -47,7 +47,7 @@ export function NewGrade({ market, reload }: NewGradeProps) {
       {grade !== undefined && denied === undefined && (
         <>
           <h3>Payouts</h3>
-          <Loaded of={preview}>
+          <Loaded of={preview} what="the payouts">
             {(value) => value && <PayoutsTable label="Payouts of the grade" payouts={value} />}
           </Loaded>
         </>

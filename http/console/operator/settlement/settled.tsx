@@ -95,14 +95,14 @@ function Remediation({ market, paid, onClose, onDone }: RemediationProps) {
         the corrected grade.
       </p>
       <h3>Taken back</h3>
-      <Loaded of={reversal}>
+      <Loaded of={reversal} what="the amounts">
         {(value) => value && <PayoutsTable label="Amounts that are taken back" payouts={value} />}
       </Loaded>
       <GradeFields market={market} onChange={setCorrected} legend="Corrected result, for the difference" />
       {corrected !== undefined && before.value !== undefined && (
         <>
           <h3>Difference to the corrected result</h3>
-          <Loaded of={after}>
+          <Loaded of={after} what="the difference">
             {(value) =>
               value && <PayoutsTable label="Difference by wallet" payouts={value} before={before.value} />
             }

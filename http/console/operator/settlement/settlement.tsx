@@ -46,10 +46,13 @@ export default function SettlementPage() {
   return (
     <Frame title="Settlement">
       <h2>Grades and payouts under way</h2>
-      <Loaded of={settlements}>{({ items }) => <UnderWay items={items} nameOf={nameOf} />}</Loaded>
+      <Loaded of={settlements} what="the settlements">
+        {({ items }) => <UnderWay items={items} nameOf={nameOf} />}
+      </Loaded>
       <h2>Other actions that wait for a second operator</h2>
       <Loaded
         of={approvals}
+        what="the actions that wait"
         empty={
           <Empty title="No action waits">
             <p>
@@ -71,7 +74,7 @@ export default function SettlementPage() {
         }
       </Loaded>
       <h2>To be graded</h2>
-      <Loaded of={closed}>
+      <Loaded of={closed} what="the closed markets">
         {(markets) => (
           <Table
             label="Markets to be graded"

@@ -56,7 +56,7 @@ export function WaitingGrade({ market, settlement, grade, reload }: WaitingGrade
       <h3>Payouts</h3>
       <p class="quiet">The market has been closed since the grade, so nothing has changed since then.</p>
       {denied !== undefined && <p class="quiet">You see no payouts. {denied}</p>}
-      <Loaded of={preview}>
+      <Loaded of={preview} what="the payouts">
         {(value) => value && <PayoutsTable label="Payouts of the grade" payouts={value} />}
       </Loaded>
       {isAuthor && <p>You asked for this grade; another operator approves it.</p>}

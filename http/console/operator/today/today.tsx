@@ -68,7 +68,7 @@ export default function TodayPage() {
       )}
       {alerts.length === 0 && isKnown && <p class="quiet">Nothing needs attention.</p>}
       <h2>Events of the week</h2>
-      <Loaded of={events} waiting={<Skeleton rows={8} />}>
+      <Loaded of={events} what="the events" waiting={<Skeleton rows={8} />}>
         {({ events: all, exposures }) => {
           const near = all.filter(({ startsTs }) => startsTs < nowMs + HORIZON_MS);
           return (
@@ -103,7 +103,9 @@ export default function TodayPage() {
         </>
       )}
       <h2>Health</h2>
-      <Loaded of={health}>{(value) => <HealthTables health={value} />}</Loaded>
+      <Loaded of={health} what="the health of the service">
+        {(value) => <HealthTables health={value} />}
+      </Loaded>
     </Frame>
   );
 }

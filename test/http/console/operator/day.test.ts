@@ -193,6 +193,9 @@ describe("the operators' day in the console", function () {
       return { scrollWidth: root.scrollWidth, clientWidth: root.clientWidth };
     });
     expect(scrollWidth).to.be.at.most(clientWidth);
+    const name = await page.getByRole("link", { name: "Overround" }).boundingBox();
+    const out = await button(page, "Log out").boundingBox();
+    expect(out?.y, "the header begins with one line").to.be.below((name?.y ?? 0) + (name?.height ?? 0));
     await expectSound(opened);
     await page.route("**/admin/v1/settlements", (route) => route.abort());
     await page.reload();

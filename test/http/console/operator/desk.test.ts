@@ -231,5 +231,15 @@ describe("the other pages of operators in the console", function () {
       await expectSound(opened);
     }
     await page.locator(".plot-now .number", { hasText: /^\d/ }).first().waitFor();
+    // The plots follow the appearance of the system.
+    const colorOf = (): Promise<string> =>
+      page
+        .locator("canvas")
+        .first()
+        .evaluate((canvas) => (canvas as HTMLCanvasElement).toDataURL());
+    await page.emulateMedia({ colorScheme: "light" });
+    const light = await colorOf();
+    await page.emulateMedia({ colorScheme: "dark" });
+    await until(colorOf, (drawn) => drawn !== light);
   });
 });
