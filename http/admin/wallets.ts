@@ -16,13 +16,13 @@ export function walletRoutes({ reads: { db } }: { readonly reads: Pick<ReadModel
     UUID.test(owner) ? owner.toLowerCase() : (await findTraderByEmail(db, owner))?.traderId;
 
   const list = route("GET /admin/v1/wallets", {
-    access: operatorWith("read"),
+    access: operatorWith("wallets"),
     query: WalletsQuery,
     answer: pageOf(AdminWallet),
     docs: {
       summary: "List wallets",
       description:
-        "Returns the wallets of all traders that have had money of a currency, ordered by balance. `owner` narrows to the wallets of one trader, `atLeast` and `below` to a range of balances, and `restricted` to traders whose placements are refused.",
+        "Returns the wallets of all traders that have had money of a currency, ordered by balance, or with `order=wallet` by their ids. `owner` narrows to the wallets of one trader, `atLeast` and `below` to a range of balances, and `restricted` to traders whose placements are refused.",
       exampleQuery: { atLeast: "10.00", restricted: "false" },
     },
     run: async ({ query, incoming }) => {
@@ -35,7 +35,7 @@ export function walletRoutes({ reads: { db } }: { readonly reads: Pick<ReadModel
         { limit, after },
         incoming.receivedMs,
       );
-      const shown = items.map(({ wallet: _wallet, total, reserved, ...others }) => ({
+      const shown = items.map(({ total, reserved, ...others }) => ({
         ...others,
         total: formatMoney(total),
         reserved: formatMoney(reserved),

@@ -4,10 +4,12 @@ import { OPERATOR_ROLES, type OperatorRole } from "../../db/schema/operator-role
 
 /** The roles that have each permission. A route of the operators names the permission that it needs. */
 export const PERMISSIONS = {
-  /** Reading everything that operators can read. */
+  /** Reading everything that operators can read, but the list of all wallets. */
   read: OPERATOR_ROLES,
   /** Identity and state of traders, and the clients of market makers. */
   accounts: ["support", "owner"],
+  /** The list of all wallets, with their owners and balances. */
+  wallets: ["support", "finance", "owner"],
   /** Events, markets, strike requests and reference data. */
   markets: ["trading", "owner"],
   /** Maintenance, the changelog and the quarantine. */

@@ -18,10 +18,11 @@ export interface WalletFilter {
   readonly below?: Millicents | undefined;
   /** Leaves out the wallets of traders who may place orders. */
   readonly restricted?: boolean | undefined;
-  readonly order: "largest" | "smallest";
+  /** By balance, or by the ids of the wallets, which do not change while pages are read. */
+  readonly order: "largest" | "smallest" | "wallet";
 }
 
-/** Lists wallets by their balances; wallets of equal balances by their ids. Throws `InvalidCursor`. */
+/** Lists wallets by their balances, and wallets of equal balances by their ids; or all by their ids. Throws `InvalidCursor`. */
 export async function listWallets(db: Queries, filter: WalletFilter, request: PageRequest, nowTs: number) {
   // The key that names a subaccount is its oldest live one, or else its newest.
   const live = sql`(${keys.revokedTs} is null and (${keys.expiresTs} is null or ${keys.expiresTs} > ${nowTs}))`;
@@ -31,7 +32,7 @@ export async function listWallets(db: Queries, filter: WalletFilter, request: Pa
     limit 1)`;
   const query = db
     .select({
-      wallet: balances.wallet,
+      walletId: balances.wallet,
       traderId: wallets.traderId,
       email: traders.email,
       keyId,
@@ -49,12 +50,17 @@ export async function listWallets(db: Queries, filter: WalletFilter, request: Pa
     .leftJoin(subaccounts, eq(subaccounts.subaccountId, balances.wallet))
     .leftJoin(traderRestrictions, eq(traderRestrictions.traderId, wallets.traderId))
     .$dynamic();
-  const keyset: Keyset<{ total: Millicents; wallet: string }> = {
+  return page(query, keysetOf(filter.order), request, conditionOf(db, filter));
+}
+
+function keysetOf(order: WalletFilter["order"]): Keyset<{ total: Millicents; walletId: string }> {
+  if (order === "wallet")
+    return { columns: [balances.wallet], direction: "ascending", keyOf: ({ walletId }) => [walletId] };
+  return {
     columns: [balances.total, balances.wallet],
-    direction: filter.order === "largest" ? "descending" : "ascending",
-    keyOf: ({ total, wallet }) => [total, wallet],
+    direction: order === "largest" ? "descending" : "ascending",
+    keyOf: ({ total, walletId }) => [total, walletId],
   };
-  return page(query, keyset, request, conditionOf(db, filter));
 }
 
 function conditionOf(db: Queries, filter: WalletFilter) {

@@ -18,14 +18,15 @@ export const WalletsQuery = z.strictObject({
   restricted: oneOf(["true", "false"])
     .default("false")
     .transform((text) => text === "true"),
-  order: oneOf(["largest", "smallest"]).default("largest"),
+  order: oneOf(["largest", "smallest", "wallet"]).default("largest"),
 });
 
 /**
- * A wallet with the money of one currency. `keyId` and `label` name the subaccount, and are null for the trader's own
- * wallet. `total` includes `reserved`, which open orders hold.
+ * A wallet with the money of one currency. `walletId` is `traderId` for the trader's own wallet. `keyId` and `label` name
+ * the subaccount, and are null for the trader's own wallet. `total` includes `reserved`, which open orders hold.
  */
 export const AdminWallet = z.strictObject({
+  walletId: z.uuid(),
   traderId: z.uuid(),
   email: z.string(),
   keyId: z.uuid().nullable(),

@@ -152,10 +152,11 @@ describe("queries of operators", () => {
     const listed = async (filter: Partial<WalletFilter>): Promise<readonly string[]> => {
       const whole = { currency: "CASH", order: "largest", ...filter } as const;
       const rows = await readAll((after) => listWallets(db, whole, { limit: 1, after }, NOW));
-      return rows.map(({ wallet }) => wallet);
+      return rows.map(({ walletId }) => walletId);
     };
     expect(await listed({})).to.deep.equal([other, owner, subaccount]);
     expect(await listed({ order: "smallest" })).to.deep.equal([subaccount, owner, other]);
+    expect(await listed({ order: "wallet" })).to.deep.equal([owner, subaccount, other].toSorted());
     expect(await listed({ below: millicents(0) })).to.deep.equal([subaccount]);
     expect(await listed({ atLeast: millicents(0) })).to.deep.equal([other, owner]);
     expect(await listed({ currency: "COIN" })).to.deep.equal([owner]);

@@ -5,6 +5,7 @@ import { until } from "../../support/until.js";
 import { callsOf, operatorCalls, resultOf, type Calls } from "../calls.js";
 
 interface Wallet {
+  readonly walletId: string;
   readonly traderId: string;
   readonly keyId: string | null;
   readonly label: string | null;
@@ -49,7 +50,8 @@ describe("the list of all wallets", function () {
     const subaccount = items.find(({ keyId }) => keyId !== null);
     expect(subaccount).to.include({ traderId, total: "500.00000", restriction: null });
     expect(Number(subaccount?.total) - Number(subaccount?.reserved)).to.equal(Number(subaccount?.available));
-    expect(items.filter(({ keyId }) => keyId === null)).to.have.length.at.most(1);
+    expect(subaccount?.walletId).not.to.equal(traderId);
+    for (const own of items.filter(({ keyId }) => keyId === null)) expect(own.walletId).to.equal(traderId);
     expect(await read(`owner=${traderId.toUpperCase()}`)).to.deep.equal(items);
     expect(await read("owner=nobody@example.com")).to.deep.equal([]);
   });
@@ -67,6 +69,17 @@ describe("the list of all wallets", function () {
       all.slice(0, 2),
     );
     expect(totals(await read("order=smallest"))).to.deep.equal(totals(all).toReversed());
+  });
+
+  it("has pages by the ids of wallets, each wallet once", async () => {
+    const ids: string[] = [];
+    let after = "";
+    do {
+      const { json } = await operator(`GET /admin/v1/wallets?order=wallet&limit=1${after}`);
+      ids.push(...(json["items"] as Wallet[]).map(({ walletId }) => walletId));
+      after = json["next"] === undefined ? "" : `&after=${encodeURIComponent(String(json["next"]))}`;
+    } while (after !== "");
+    expect(ids).to.deep.equal((await read("")).map(({ walletId }) => walletId).toSorted());
   });
 
   it("narrows to a range of balances", async () => {

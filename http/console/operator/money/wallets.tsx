@@ -1,6 +1,6 @@
 /** All wallets: balances, what orders hold, and owners; the file has the whole list of the filter. */
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { z } from "zod";
 import type { AdminWallet } from "../../../admin/schemas/wallets.js";
 import { Link, useQuery } from "../../app/router.js";
@@ -10,8 +10,10 @@ import { ExportButton } from "../../parts/export.js";
 import { Choice, TextField } from "../../parts/field.js";
 import type { Column } from "../../parts/table.js";
 import { Money, Time } from "../../parts/values.js";
+import { Denied } from "../denied.js";
 import { Frame } from "../frame.js";
 import { Paged } from "../paged.js";
+import { whyNot } from "../permission.js";
 
 type Wallet = z.infer<typeof AdminWallet>;
 
@@ -60,8 +62,8 @@ const COLUMNS: readonly Column<Wallet>[] = [
   { title: "Changed", wide: true, cell: ({ updatedTs }) => <Time ms={updatedTs} /> },
 ];
 
-function nameOf({ keyId, label, closedTs }: Wallet): string {
-  if (keyId === null) return "account";
+function nameOf({ walletId, traderId, label, closedTs }: Wallet): string {
+  if (walletId === traderId) return "account";
   return closedTs === null ? (label ?? "") : `${label ?? ""} (closed)`;
 }
 
@@ -81,6 +83,7 @@ function placementsOf({ restriction }: Wallet): string {
 const CSV: readonly CsvColumn<Wallet>[] = [
   { heading: "traderId", value: ({ traderId }) => traderId },
   { heading: "email", value: ({ email }) => email },
+  { heading: "walletId", value: ({ walletId }) => walletId },
   { heading: "keyId", value: ({ keyId }) => keyId ?? undefined },
   { heading: "wallet", value: nameOf },
   { heading: "currency", value: ({ currency }) => currency },
@@ -100,6 +103,15 @@ function chosen<Value extends string>(
 }
 
 export default function WalletsPage() {
+  return (
+    <Frame title="Wallets">
+      <Denied permission="wallets" />
+      {whyNot("wallets") === undefined && <List />}
+    </Frame>
+  );
+}
+
+function List() {
   const [owner, setOwner] = useQuery("owner");
   const [currencyText, setCurrency] = useQuery("currency");
   const [balanceText, setBalance] = useQuery("balance");
@@ -109,11 +121,21 @@ export default function WalletsPage() {
   const owners = chosen(OWNERS, ownersText) ?? "";
   const [typed, setTyped] = useState(owner);
   const wanted = typed.trim();
+  /** Owner of the address as the field has set it. */
+  const ownOwner = useRef(owner);
   useEffect(() => {
     if (wanted === owner) return;
-    const timer = setTimeout(() => setOwner(wanted), TYPING_MS);
+    const timer = setTimeout(() => {
+      ownOwner.current = wanted;
+      setOwner(wanted);
+    }, TYPING_MS);
     return () => clearTimeout(timer);
   }, [wanted]);
+  // Another address, as after Back, brings its own owner.
+  useEffect(() => {
+    if (owner !== ownOwner.current) setTyped(owner);
+    ownOwner.current = owner;
+  }, [owner]);
   const isNegative = balance === "negative";
   const query: Query = {
     currency,
@@ -124,7 +146,7 @@ export default function WalletsPage() {
     order: isNegative ? "smallest" : "largest",
   };
   return (
-    <Frame title="Wallets">
+    <>
       <div class="filters" role="search" aria-label="Filter">
         <TextField
           label="Owner"
@@ -139,7 +161,7 @@ export default function WalletsPage() {
         <ExportButton<Wallet>
           name="wallets"
           path={PATH}
-          query={query}
+          query={{ ...query, order: "wallet" }}
           columnsFor={() => Promise.resolve(CSV)}
         />
       </div>
@@ -148,7 +170,7 @@ export default function WalletsPage() {
         query={query}
         label="Wallets"
         columns={COLUMNS}
-        keyOf={({ traderId, keyId }: Wallet) => keyId ?? traderId}
+        keyOf={({ walletId }: Wallet) => walletId}
         empty={
           owner === "" && balance === "" && owners === ""
             ? "No wallet has had money yet"
@@ -157,8 +179,10 @@ export default function WalletsPage() {
       />
       <p class="quiet">
         A wallet is listed once it has had money. The list can be behind by the lag that{" "}
-        <Link to="/operator">Today</Link> shows; the desk shows a trader's balances as they are now.
+        <Link to="/operator">Today</Link> shows; the desk shows a trader's balances as they are now. The file
+        has each wallet once, by the ids of the wallets, with its balance when its part of the file was read:
+        its sums are not those of one moment.
       </p>
-    </Frame>
+    </>
   );
 }

@@ -106,7 +106,7 @@ function Roles() {
       <h2>Roles</h2>
       <dl>
         <dt>viewer</dt>
-        <dd>reads everything that operators can read</dd>
+        <dd>reads everything that operators can read but the list of all wallets</dd>
         <dt>support</dt>
         <dd>sets identity and state of traders, and the clients of market makers</dd>
         <dt>trading</dt>

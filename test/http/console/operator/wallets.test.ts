@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { expect } from "chai";
 import { expectSound, serveConsole } from "../../../support/console/browser.js";
 import { visitAsOperator } from "../../../support/console/operator.js";
+import { addOperator } from "../../../support/operators.js";
 import { newTrader } from "../../../support/traders.js";
 import { until } from "../../../support/until.js";
 import { operatorCalls } from "../../calls.js";
@@ -37,14 +38,28 @@ describe("the list of all wallets in the console", function () {
       page.getByRole("button", { name: "Export as CSV" }).click(),
     ]);
     const [heading, ...lines] = (await readFile(await download.path(), "utf8")).trim().split("\r\n");
-    expect(heading).to.match(/^traderId,email,keyId,wallet,currency,total,/);
+    expect(heading).to.match(/^traderId,email,walletId,keyId,wallet,currency,total,/);
     expect(lines).to.have.length(1);
     expect(lines[0]).to.include(`${rich.account.traderId},${rich.account.email}`).and.include("2500.00000");
 
     await page.goto(`/operator/money/wallets?owner=${encodeURIComponent(poor.account.email)}`);
     await region.getByText("$20.00").first().waitFor();
     expect(await page.getByLabel("Owner", { exact: true }).inputValue()).to.equal(poor.account.email);
+    // A link to another owner, followed within the page, brings its owner into the field.
+    await page.evaluate((email) => {
+      history.pushState(null, "", `/operator/money/wallets?owner=${encodeURIComponent(email)}`);
+      dispatchEvent(new PopStateEvent("popstate"));
+    }, rich.account.email);
+    await region.getByText("$2,500.00").first().waitFor();
+    expect(await page.getByLabel("Owner", { exact: true }).inputValue()).to.equal(rich.account.email);
     await page.getByLabel("Balances").selectOption("negative");
     await page.getByText("No wallet is like this; choose other filters").waitFor();
+  });
+
+  it("is not for operators who handle neither money nor accounts, and says so", async () => {
+    const viewer = await addOperator(served.stack, "viewer");
+    const { page } = await visitAsOperator(served, viewer, "viewer", "/operator/money/wallets");
+    await page.getByText("Your role is viewer; this needs the role support or finance or owner.").waitFor();
+    expect(await page.getByRole("button", { name: "Export as CSV" }).count()).to.equal(0);
   });
 });
