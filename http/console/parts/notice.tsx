@@ -39,7 +39,7 @@ export function Notice({ refusal, reads, onDismiss }: NoticeProps) {
 function readingWords({ status, code, message }: Refusal, what: string): string {
   if (code === UNREACHABLE)
     return sentence(
-      `${what} cannot be read, because this browser gets no answer from the service: orders and money stay as they are, and you can try again when the connection is back`,
+      `${what} cannot be read, because the service does not answer: orders and money stay as they are, and you can try again`,
     );
   if (status < 500) return sentence(message);
   return `${sentence(`${what} cannot be read: ${message}`)} Orders and money stay as they are, and other pages may work.`;
