@@ -1,7 +1,8 @@
 /**
  * Takes pictures of every page of the console, in two widths and both appearances: of an exchange whose demo trades, of an
  * empty one, and of one whose service does not answer. `npm run screenshots` writes them into `.build/screenshots`, and
- * with `--readme` the two that open the README into `.github/`.
+ * with `--readme` the two that open the README into `.github/`. `--only` narrows to pages, `--state` to exchanges. The
+ * dialogs and the stages of a settlement are in the pictures of the tests (see support/console/pictures.ts).
  */
 
 import { type ChildProcess, spawn } from "node:child_process";
