@@ -22,7 +22,7 @@ export function walletRoutes({ reads: { db } }: { readonly reads: Pick<ReadModel
     docs: {
       summary: "List wallets",
       description:
-        "Returns the wallets of all traders that have had money of a currency, ordered by balance, or with `order=wallet` by their ids. `owner` narrows to the wallets of one trader, `atLeast` and `below` to a range of balances, and `restricted` to traders whose placements are refused.",
+        "Returns the wallets of all traders that have had money of a currency, ordered by balance. `owner` narrows to the wallets of one trader, `atLeast` and `below` to a range of balances, and `restricted` to traders whose placements are refused.",
       exampleQuery: { atLeast: "10.00", restricted: "false" },
     },
     run: async ({ query, incoming }) => {

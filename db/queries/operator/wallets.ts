@@ -18,11 +18,10 @@ export interface WalletFilter {
   readonly below?: Millicents | undefined;
   /** Leaves out the wallets of traders who may place orders. */
   readonly restricted?: boolean | undefined;
-  /** By balance, or by the ids of the wallets, which do not change while pages are read. */
-  readonly order: "largest" | "smallest" | "wallet";
+  readonly order: "largest" | "smallest";
 }
 
-/** Lists wallets by their balances, and wallets of equal balances by their ids; or all by their ids. Throws `InvalidCursor`. */
+/** Lists wallets by their balances; wallets of equal balances by their ids. Throws `InvalidCursor`. */
 export async function listWallets(db: Queries, filter: WalletFilter, request: PageRequest, nowTs: number) {
   // The key that names a subaccount is its oldest live one, or else its newest.
   const live = sql`(${keys.revokedTs} is null and (${keys.expiresTs} is null or ${keys.expiresTs} > ${nowTs}))`;
@@ -50,17 +49,12 @@ export async function listWallets(db: Queries, filter: WalletFilter, request: Pa
     .leftJoin(subaccounts, eq(subaccounts.subaccountId, balances.wallet))
     .leftJoin(traderRestrictions, eq(traderRestrictions.traderId, wallets.traderId))
     .$dynamic();
-  return page(query, keysetOf(filter.order), request, conditionOf(db, filter));
-}
-
-function keysetOf(order: WalletFilter["order"]): Keyset<{ total: Millicents; walletId: string }> {
-  if (order === "wallet")
-    return { columns: [balances.wallet], direction: "ascending", keyOf: ({ walletId }) => [walletId] };
-  return {
+  const keyset: Keyset<{ total: Millicents; walletId: string }> = {
     columns: [balances.total, balances.wallet],
-    direction: order === "largest" ? "descending" : "ascending",
+    direction: filter.order === "largest" ? "descending" : "ascending",
     keyOf: ({ total, walletId }) => [total, walletId],
   };
+  return page(query, keyset, request, conditionOf(db, filter));
 }
 
 function conditionOf(db: Queries, filter: WalletFilter) {

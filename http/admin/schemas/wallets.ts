@@ -18,7 +18,7 @@ export const WalletsQuery = z.strictObject({
   restricted: oneOf(["true", "false"])
     .default("false")
     .transform((text) => text === "true"),
-  order: oneOf(["largest", "smallest", "wallet"]).default("largest"),
+  order: oneOf(["largest", "smallest"]).default("largest"),
 });
 
 /**

@@ -80,7 +80,6 @@ const LISTS: Readonly<Record<string, List>> = {
     listWallets(db, { ...DOLLARS, order: "smallest", atLeast: millicents(500_000) }, page, END),
   "wallets with a negative balance": (db, page) =>
     listWallets(db, { ...DOLLARS, order: "largest", below: millicents(0) }, page, END),
-  "wallets by their ids": (db, page) => listWallets(db, { ...DOLLARS, order: "wallet" }, page, END),
   "wallets of a trader": (db, page) =>
     listWallets(db, { ...DOLLARS, order: "largest", traderId: TRADER }, page, END),
   "the audit log": (db, page) => listAudit(db, {}, page),

@@ -156,7 +156,6 @@ describe("queries of operators", () => {
     };
     expect(await listed({})).to.deep.equal([other, owner, subaccount]);
     expect(await listed({ order: "smallest" })).to.deep.equal([subaccount, owner, other]);
-    expect(await listed({ order: "wallet" })).to.deep.equal([owner, subaccount, other].toSorted());
     expect(await listed({ below: millicents(0) })).to.deep.equal([subaccount]);
     expect(await listed({ atLeast: millicents(0) })).to.deep.equal([other, owner]);
     expect(await listed({ currency: "COIN" })).to.deep.equal([owner]);

@@ -71,17 +71,6 @@ describe("the list of all wallets", function () {
     expect(totals(await read("order=smallest"))).to.deep.equal(totals(all).toReversed());
   });
 
-  it("has pages by the ids of wallets, each wallet once", async () => {
-    const ids: string[] = [];
-    let after = "";
-    do {
-      const { json } = await operator(`GET /admin/v1/wallets?order=wallet&limit=1${after}`);
-      ids.push(...(json["items"] as Wallet[]).map(({ walletId }) => walletId));
-      after = json["next"] === undefined ? "" : `&after=${encodeURIComponent(String(json["next"]))}`;
-    } while (after !== "");
-    expect(ids).to.deep.equal((await read("")).map(({ walletId }) => walletId).toSorted());
-  });
-
   it("narrows to a range of balances", async () => {
     expect(totals(await read("atLeast=500"))).to.deep.equal(["500.00000"]);
     expect(totals(await read("atLeast=500.00001"))).to.deep.equal([]);

@@ -161,7 +161,7 @@ function List() {
         <ExportButton<Wallet>
           name="wallets"
           path={PATH}
-          query={{ ...query, order: "wallet" }}
+          query={query}
           columnsFor={() => Promise.resolve(CSV)}
         />
       </div>
