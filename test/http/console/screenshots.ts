@@ -1,8 +1,7 @@
 /**
  * Takes pictures of every page of the console, in two widths and both appearances: of an exchange whose demo trades, of an
  * empty one, and of one whose service does not answer. `npm run screenshots` writes them into `.build/screenshots`, and
- * with `--readme` the two that open the README into `.github/`. `--only` narrows to pages, `--state` to exchanges. The
- * dialogs and the stages of a settlement are in the pictures of the tests (see support/console/pictures.ts).
+ * with `--readme` the two that open the README into `.github/`.
  */
 
 import { type ChildProcess, spawn } from "node:child_process";

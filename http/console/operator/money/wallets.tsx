@@ -179,9 +179,8 @@ function List() {
       />
       <p class="quiet">
         A wallet is listed once it has had money. The list can be behind by the lag that{" "}
-        <Link to="/operator">Today</Link> shows; the desk shows a trader's balances as they are now. The file
-        has each wallet once, by the ids of the wallets, with its balance when its part of the file was read:
-        its sums are not those of one moment.
+        <Link to="/operator">Today</Link> shows; the desk shows a trader's balances as they are now. A wallet
+        whose balance changes while the file is made can be in it twice or not at all; its walletId tells.
       </p>
     </>
   );
