@@ -10,7 +10,7 @@ import { Notice } from "./notice.js";
 
 interface LoadedProps<T> {
   readonly of: Resource<T>;
-  /** What is read, with its article: "the wallets". */
+  /** Name of the value, with its article: "the wallets". */
   readonly what: string;
   /** Skeleton in the shape of what is coming. */
   readonly waiting?: ComponentChildren;

@@ -7,7 +7,7 @@ import { Button } from "./button.js";
 
 interface NoticeProps {
   readonly refusal: Refusal | undefined;
-  /** What the refused request reads, with its article; absent for an action. */
+  /** Name of the value that the refused request reads, with its article; absent for an action. */
   readonly reads?: string;
   /** Removes the refusal; without it the notice stays until its cause is gone. */
   readonly onDismiss?: (() => void) | undefined;
