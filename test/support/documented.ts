@@ -92,7 +92,7 @@ export class Contract {
     if (method === "OPTIONS" && status === 204) return undefined;
     if (status === 410 && WITHDRAWN.test(target.split("?", 1)[0] ?? "")) return undefined;
     if (status === 403 && typeOf(sent) === "text/html") return undefined;
-    // A browser is told by a page.
+    // A browser gets a page.
     if (method === "GET" && status === 404 && typeOf(sent) === "text/html") return undefined;
     if (method === "HEAD" && status === 404) return undefined;
     if (method === "GET" && status === 200 && isOfConsole(target)) return undefined;

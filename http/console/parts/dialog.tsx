@@ -49,7 +49,7 @@ export function Dialog({ title, open, onClose, startsAtTitle = false, children }
         // The event of an earlier close may come after the dialog has opened again.
         if (dialog.current?.open !== false) return;
         // Some browsers close a dialog at the second Escape whatever the page says.
-        if (stays()) dialog.current?.showModal();
+        if (stays()) dialog.current.showModal();
         else if (isShown.current) onClose();
       }}
     >
