@@ -248,7 +248,7 @@ export class Subscriptions {
 
   /**
    * Prepares a selection and answers it: a small one at once, and a large one after those of all sockets of the trader.
-   * What is prepared collects deltas, so it does not wait for the turn. Throws `Refusal` `UNAVAILABLE`.
+   * A prepared selection collects deltas, so it does not wait for the turn. Throws `Refusal` `UNAVAILABLE`.
    */
   async #inTurn(
     selection: Selection,
