@@ -27,7 +27,10 @@ const SHARE_AT_ONCE = 10;
 /** Header that closes the connection, because its next bytes are the rest of a body that nobody reads. */
 const CLOSE = { Connection: "close" };
 
-/** Gives the request a new id, which its log line has, and stores its address and its sender. An id that the client sent is ignored. */
+/**
+ * Gives the request a new id, which its log line has, and stores its address and its sender. An id that the client sent is
+ * ignored.
+ */
 export const requestId: RequestHandler = (req, res, next) => {
   const id = randomUUID();
   const locals = localsOf(res);

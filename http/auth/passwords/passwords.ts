@@ -14,8 +14,14 @@ export interface PasswordCost {
 const PASSWORD_COST: PasswordCost = { log2N: 15, p: 3 };
 
 const BLOCK = 8;
+const SALT_BYTES = 16;
 const HASH_BYTES = 32;
 const STORED = /^scrypt\$(\d{1,2})\$(\d{1,2})\$([A-Za-z0-9+/=]+)\$([A-Za-z0-9+/=]+)$/;
+
+/** Returns the text that is stored for a hash. */
+function textOf({ log2N, p }: PasswordCost, salt: Buffer, hash: Buffer): string {
+  return `scrypt$${log2N}$${p}$${salt.toString("base64")}$${hash.toString("base64")}`;
+}
 
 /** Turn of a password that is hashed or checked. */
 export interface PasswordTurn extends Turn {
@@ -34,18 +40,18 @@ export class Passwords {
   private readonly operators = new FairSlots(1, 20);
   private readonly others = new FairSlots(2, 40);
   private readonly threads = new ScryptThreads();
-  private readonly dummy: Promise<string>;
+  /** Checked in place of the hash that an unknown account does not have. No password fits it. */
+  private readonly dummy: string;
 
   constructor(private readonly cost: PasswordCost = PASSWORD_COST) {
-    this.dummy = this.hash(randomBytes(16).toString("hex"));
-    this.dummy.catch(() => undefined);
+    this.dummy = textOf(cost, randomBytes(SALT_BYTES), randomBytes(HASH_BYTES));
   }
 
   /** Returns the text to store for a password. Refuses `UNAVAILABLE` when too many wait. */
   async hash(password: string, turn: PasswordTurn = OWN): Promise<string> {
-    const salt = randomBytes(16);
+    const salt = randomBytes(SALT_BYTES);
     const hash = await this.slotsFor(turn).run(turn, () => this.derive(password, salt, this.cost));
-    return `scrypt$${this.cost.log2N}$${this.cost.p}$${salt.toString("base64")}$${hash.toString("base64")}`;
+    return textOf(this.cost, salt, hash);
   }
 
   /**
@@ -53,7 +59,7 @@ export class Passwords {
    * `UNAVAILABLE` when too many wait.
    */
   async matches(password: string, stored: string | undefined, turn: PasswordTurn = OWN): Promise<boolean> {
-    const parts = STORED.exec(stored ?? (await this.dummy));
+    const parts = STORED.exec(stored ?? this.dummy);
     if (parts === null) return false;
     const [, log2N = "", p = "", salt = "", hash = ""] = parts;
     const expected = Buffer.from(hash, "base64");

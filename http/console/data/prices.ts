@@ -57,7 +57,10 @@ export function showTicks(ticks: number, form: PriceForm = priceForm.value): str
   }
 }
 
-/** Returns a price of the service in one of the forms. A settlement at a fair price may be at nothing or at the whole payout. */
+/**
+ * Returns a price of the service in one of the forms. A settlement at a fair price may be at nothing or at the whole
+ * payout.
+ */
 export function showPrice(price: string, form: PriceForm = priceForm.value): string {
   return showTicks(Math.round(Number(price) * CONTRACT_TICKS), form);
 }

@@ -35,7 +35,10 @@ const { values: wishes } = parseArgs({
   },
 });
 
-/** Returns true for a page that `--only` names: `--only market,operator` takes `market`, `market-trading` and all of operators. */
+/**
+ * Returns true for a page that `--only` names: `--only market,operator` takes `market`, `market-trading` and all pages of
+ * operators.
+ */
 function isWished(name: string): boolean {
   return wishes.only?.split(",").some((wish) => name === wish || name.startsWith(`${wish}-`)) ?? true;
 }
