@@ -7,7 +7,7 @@ import { mountDocs } from "./docs/page.js";
 import { refuse } from "./edge/refusals.js";
 import { isWithin, OPERATIONS_PATHS, servedHere, type OtherPorts } from "./edge/doors.js";
 import {
-  answeredAtOnce,
+  paceOfFreeAnswers,
   edgeRate,
   exactBody,
   rawTarget,
@@ -74,7 +74,7 @@ export function createApp(parts: AppParts): Express {
 
   app.use(requestId);
   app.use(requestLog(log, (route, status, ms) => metrics.observe(route, status, ms)));
-  const slowdown = new Slowdown(answeredAtOnce(edge));
+  const slowdown = new Slowdown(paceOfFreeAnswers(edge));
   app.use(edgeRate(edge, slowdown));
   app.use(
     helmet({ contentSecurityPolicy: { directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } } }),

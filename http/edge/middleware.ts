@@ -21,8 +21,8 @@ export interface EdgeLimits {
   readonly bodyBytes: number;
 }
 
-/** Share of the rates of the edge that the refusals and repeats of a sender may have before their answers wait. */
-const SHARE_AT_ONCE = 10;
+/** Share of the rates of the edge that the answers to the refusals and repeats of a sender have. */
+const SHARE_OF_FREE_ANSWERS = 10;
 
 /** Header that closes the connection, because its next bytes are the rest of a body that nobody reads. */
 const CLOSE = { Connection: "close" };
@@ -41,12 +41,15 @@ export const requestId: RequestHandler = (req, res, next) => {
   next();
 };
 
-/** Returns the rate of the refusals and repeats of a sender that are answered at once (contract section 5.20). */
-export function answeredAtOnce({ burst, ratePerSecond }: EdgeLimits): BucketSize {
-  return { capacity: burst / SHARE_AT_ONCE, refillPerSec: ratePerSecond / SHARE_AT_ONCE };
+/** Returns the pace of the answers to the refusals and repeats of a sender (contract section 5.20). */
+export function paceOfFreeAnswers({ burst, ratePerSecond }: EdgeLimits): BucketSize {
+  return { capacity: burst / SHARE_OF_FREE_ANSWERS, refillPerSec: ratePerSecond / SHARE_OF_FREE_ANSWERS };
 }
 
-/** Refuses requests over the rates of their sender; the public routes have a further rate of their own. */
+/**
+ * Refuses requests over the rates of their sender, and of one whose answers in `slowdown` wait for too long; the public
+ * routes have a further rate of their own.
+ */
 export function edgeRate(limits: EdgeLimits, slowdown: Slowdown): RequestHandler {
   const all = new MemoryBuckets({ capacity: limits.burst, refillPerSec: limits.ratePerSecond });
   const publicOnly = new MemoryBuckets({
@@ -55,6 +58,10 @@ export function edgeRate(limits: EdgeLimits, slowdown: Slowdown): RequestHandler
   });
   return (req, res, next) => {
     const { sender = "" } = localsOf(res);
+    if (slowdown.isFull(sender)) {
+      refuseAtEdge(res);
+      return;
+    }
     const isPublic = req.url.startsWith("/v3/public/");
     const granted = all.charge(sender, 1).granted && (!isPublic || publicOnly.charge(sender, 1).granted);
     if (granted) next();

@@ -1,39 +1,70 @@
 /**
- * Later answers for a sender who has many that cost no token, which are refusals and repeats. A client that sends the next
- * request as soon as it has an answer, such as a faulty program, then takes little time from the others.
+ * Pace of the answers that cost their sender no token, which are refusals and repeats. A client that sends the next request
+ * as soon as it has an answer, such as a faulty program, then takes little time from the others.
  */
 
-import { MemoryBuckets, type BucketSize } from "../request/throttle.js";
+import type { BucketSize } from "../request/throttle.js";
 
-/** Delay of such an answer, in ms. */
-export const SLOW_ANSWER_MS = 200;
+/** Longest wait of an answer, in ms. A sender whose answers wait this long is refused at the edge. */
+export const LONGEST_WAIT_MS = 2_000;
 /** Most answers that wait at once. One more is sent at once, so that their requests take no more memory. */
 const MAX_WAITING = 5_000;
 
 export class Slowdown {
-  readonly #atOnce: MemoryBuckets;
+  readonly #spacingMs: number;
+  readonly #aheadMs: number;
+  /** Times by which the answers of each sender have used up its rate, in ms, in the order of their last change. */
+  readonly #usedUntil = new Map<string, number>();
   #waiting = 0;
 
-  /** `atOnce` is the rate of answers to a sender that are not delayed. */
-  constructor(atOnce: BucketSize) {
-    this.#atOnce = new MemoryBuckets(atOnce);
+  /** `pace`: answers to a sender a second, and the most of them at once. */
+  constructor({ capacity, refillPerSec }: BucketSize) {
+    this.#spacingMs = 1_000 / refillPerSec;
+    this.#aheadMs = capacity * this.#spacingMs;
   }
 
-  /** Calls `answer` at once, or later when the sender has had too many such answers. */
+  /** Calls `answer` at the pace of the sender: at once, or after at most `LONGEST_WAIT_MS`. */
   answer(sender: string, answer: () => void): void {
-    if (this.#atOnce.charge(sender, 1).granted || this.#waiting >= MAX_WAITING) {
+    const now = performance.now();
+    const usedUntil = this.#usedUntilOf(sender, now) + this.#spacingMs;
+    const waitMs = usedUntil - this.#aheadMs - now;
+    this.#usedUntil.delete(sender);
+    this.#usedUntil.set(sender, Math.min(usedUntil, now + this.#aheadMs + LONGEST_WAIT_MS));
+    this.#forget(now);
+    if (waitMs <= 0 || this.#waiting >= MAX_WAITING) {
       answer();
       return;
     }
     this.#waiting += 1;
-    setTimeout(() => {
-      this.#waiting -= 1;
-      answer();
-    }, SLOW_ANSWER_MS);
+    setTimeout(
+      () => {
+        this.#waiting -= 1;
+        answer();
+      },
+      Math.min(waitMs, LONGEST_WAIT_MS),
+    );
   }
 
   /** Resolves when a sender may have such an answer. */
   wait(sender: string): Promise<void> {
     return new Promise((resolve) => this.answer(sender, resolve));
+  }
+
+  /** Returns whether a further answer to the sender would wait longer than the longest wait. */
+  isFull(sender: string): boolean {
+    const now = performance.now();
+    return this.#usedUntilOf(sender, now) + this.#spacingMs > now + this.#aheadMs + LONGEST_WAIT_MS;
+  }
+
+  #usedUntilOf(sender: string, now: number): number {
+    return Math.max(now, this.#usedUntil.get(sender) ?? now);
+  }
+
+  /** Drops the least recently changed senders that have their whole rate again. */
+  #forget(now: number): void {
+    for (const [sender, usedUntil] of this.#usedUntil) {
+      if (usedUntil > now) return;
+      this.#usedUntil.delete(sender);
+    }
   }
 }

@@ -15,6 +15,7 @@ export type Instruction =
 /** Message of the process of the hostile traders. */
 export type Report =
   | { readonly kind: "ready" }
+  | { readonly kind: "begun" }
   | { readonly kind: "ended"; readonly tally: Tally }
   | { readonly kind: "failed"; readonly reason: string };
 
@@ -38,31 +39,40 @@ export class AttackProcess {
     return started;
   }
 
-  /** Lets the hostile traders misbehave until `end`. */
-  begin(behavior: string): void {
-    this.#send({ kind: "begin", behavior });
+  /** Lets the hostile traders misbehave until `end`. Resolves at their first request. */
+  async begin(behavior: string): Promise<void> {
+    await this.#ask({ kind: "begin", behavior }, "begun");
   }
 
-  /** Ends the behavior; resolves when its last requests are answered. Rejects when the behavior has failed. */
+  /** Ends the behavior; resolves when its last requests are answered. */
   async end(): Promise<Tally> {
-    const ended = new AbortController();
-    const { signal } = ended;
-    const answer = once(this.#child, "message", { signal });
-    const exit = once(this.#child, "exit", { signal }).then(() => undefined);
-    // The one that loses the race is aborted.
-    for (const promise of [answer, exit]) promise.catch(() => undefined);
-    this.#send({ kind: "end" });
-    const report = (await Promise.race([answer, exit]))?.[0] as Report | undefined;
-    ended.abort();
-    if (report?.kind === "ended") return report.tally;
-    throw new Error(
-      report?.kind === "failed" ? report.reason : "the process of the hostile traders has ended",
-    );
+    const { tally } = await this.#ask({ kind: "end" }, "ended");
+    return tally;
   }
 
   async close(): Promise<void> {
     this.#priority.stop();
     await killProcess(this.#child);
+  }
+
+  /** Sends an instruction and resolves to its answer. Rejects when the behavior has failed. */
+  async #ask<K extends Report["kind"]>(
+    instruction: Instruction,
+    kind: K,
+  ): Promise<Extract<Report, { readonly kind: K }>> {
+    const answered = new AbortController();
+    const { signal } = answered;
+    const answer = once(this.#child, "message", { signal });
+    const exit = once(this.#child, "exit", { signal }).then(() => undefined);
+    // The one that loses the race is aborted.
+    for (const promise of [answer, exit]) promise.catch(() => undefined);
+    this.#send(instruction);
+    const report = (await Promise.race([answer, exit]))?.[0] as Report | undefined;
+    answered.abort();
+    if (report?.kind === kind) return report as Extract<Report, { readonly kind: K }>;
+    throw new Error(
+      report?.kind === "failed" ? report.reason : "the process of the hostile traders has ended",
+    );
   }
 
   #send(instruction: Instruction): void {

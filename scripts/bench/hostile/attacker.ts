@@ -17,22 +17,27 @@ function report(message: Report): void {
   process.send?.(message);
 }
 
-async function begin(name: string): Promise<void> {
+/** Begins a behavior; resolves at its first request. */
+async function begin(name: string): Promise<Report> {
   const behavior = BEHAVIORS.find((candidate) => candidate.name === name);
   if (behavior === undefined || attackers === undefined) throw new Error(`${name} cannot begin`);
   stop = new AbortController();
-  await behavior.run(attackers, stop.signal);
+  const first = attackers.firstSent();
+  running = behavior.run(attackers, stop.signal);
+  await Promise.race([first, running]);
+  return { kind: "begun" };
 }
 
-async function end(): Promise<void> {
+/** Ends the behavior; resolves when its last requests are answered. */
+async function end(): Promise<Report> {
   stop.abort();
-  try {
-    await running;
-    if (attackers === undefined) throw new Error("the attackers do not know the exchange");
-    report({ kind: "ended", tally: attackers.takeTally() });
-  } catch (error) {
-    report({ kind: "failed", reason: describe(error) });
-  }
+  await running;
+  if (attackers === undefined) throw new Error("the attackers do not know the exchange");
+  return { kind: "ended", tally: attackers.takeTally() };
+}
+
+function answer(result: Promise<Report>): void {
+  result.then(report, (error: unknown) => report({ kind: "failed", reason: describe(error) }));
 }
 
 process.on("message", (instruction: Instruction) => {
@@ -41,12 +46,12 @@ process.on("message", (instruction: Instruction) => {
       attackers = new Attackers(instruction.facts);
       return;
     case "begin":
-      running = begin(instruction.behavior);
-      // The instruction to end reports the failure.
+      answer(begin(instruction.behavior));
+      // The answer to the end has the failure too.
       running.catch(() => undefined);
       return;
     case "end":
-      void end();
+      answer(end());
       return;
     default:
       unreachable(instruction);

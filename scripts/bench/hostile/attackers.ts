@@ -48,6 +48,7 @@ export class Attackers {
   readonly hostile: HostileTrader;
   readonly accomplice: HostileTrader;
   readonly #callers: Callers;
+  #noteFirst: () => void = () => undefined;
   #aimed = 0;
   #sent = 0;
   #answered = 0;
@@ -70,10 +71,17 @@ export class Attackers {
     return this.#callers.open(connections);
   }
 
+  /** Resolves at the next request that is sent. */
+  firstSent(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#noteFirst = resolve;
+    });
+  }
+
   /** Sends a request and counts its answer; a lost answer is no failure of the bench. */
   async send(caller: Caller, request: Sent | Promise<Sent>): Promise<void> {
     const signed = await request;
-    this.#sent += 1;
+    this.sent();
     const answer = await caller.send(signed).catch(() => undefined);
     if (answer !== undefined) this.count(answer.status < 400);
   }
@@ -83,9 +91,10 @@ export class Attackers {
     this.#aimed += requests;
   }
 
-  /** Counts a request outside `send`. */
+  /** Counts a request. */
   sent(): void {
     this.#sent += 1;
+    this.#noteFirst();
   }
 
   /** Counts an answer. */

@@ -16,12 +16,14 @@ export interface Behavior {
 
 /** Most requests of a sender that wait for an answer at once, each on a connection of its own. */
 const CONNECTIONS = 256;
+/** Connections of a sender for whose waiting requests the exchange has no room. */
+const MANY_CONNECTIONS = 1_000;
 /**
- * Requests of a flood a second, which is the limit of an address, and the least share of them: the process of the hostile
- * traders gives way to the exchange, and slow answers take up its connections.
+ * Requests of a flood a second, which is the limit of an address, and the least share of them: the exchange answers a tenth
+ * of them at most, and each connection waits for its answer.
  */
 const FLOOD_PER_SECOND = 2_000;
-const FLOOD_SHARE = 0.25;
+const FLOOD_SHARE = 0.08;
 const BATCH = 256;
 /** Orders that a wallet may place a second, for ever. */
 const PLACES_PER_SECOND = 8;
@@ -36,13 +38,14 @@ async function pace(
   stopped: AbortSignal,
   perSecond: number,
   requestOf: (n: number) => Sent | Promise<Sent>,
+  connections = CONNECTIONS,
 ): Promise<void> {
-  const sender = attackers.caller(CONNECTIONS);
+  const sender = attackers.caller(connections);
   const began = performance.now();
   const due = (): number => ((performance.now() - began) / 1_000) * perSecond;
   const pending = new Set<Promise<void>>();
   for (let sent = 0; !stopped.aborted;) {
-    for (; sent < due() && pending.size < CONNECTIONS; sent += 1) {
+    for (; sent < due() && pending.size < connections; sent += 1) {
       const answered = attackers.send(sender, requestOf(sent)).finally(() => pending.delete(answered));
       pending.add(answered);
     }
@@ -57,8 +60,9 @@ function flood(
   attackers: Attackers,
   stopped: AbortSignal,
   requestOf: (n: number) => Sent | Promise<Sent>,
+  connections?: number,
 ): Promise<void> {
-  return pace(attackers, stopped, FLOOD_PER_SECOND, requestOf);
+  return pace(attackers, stopped, FLOOD_PER_SECOND, requestOf, connections);
 }
 
 /** Reads a path at a rate with each read key of the hostile trader in turn. */
@@ -219,6 +223,12 @@ export const BEHAVIORS: readonly Behavior[] = [
           ? attackers.hostile.trading.of("POST", "/v3/safety/heartbeat", { timeoutMs: 0 })
           : attackers.hostile.trading.of("GET", "/v3/limits"),
       ),
+  },
+  {
+    name: "unknown routes over many connections",
+    leastShare: FLOOD_SHARE,
+    run: (attackers, stopped) =>
+      flood(attackers, stopped, () => unsigned("GET", "/v3/no/such/route"), MANY_CONNECTIONS),
   },
   {
     name: "lists of everything",

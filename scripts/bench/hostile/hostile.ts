@@ -77,7 +77,7 @@ async function* attackWorld(target: Target, world: World, seconds: number): Asyn
     for (const { name, leastShare } of BEHAVIORS) {
       const before = await target.sizes();
       const began = performance.now();
-      attack.begin(name);
+      await attack.begin(name);
       const beside = await measure(world, seconds);
       const attackSeconds = (performance.now() - began) / 1_000;
       const tally = await attack.end();

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import type { Request, Response } from "express";
-import { Slowdown, SLOW_ANSWER_MS } from "../../../http/edge/slowdown.js";
+import { LONGEST_WAIT_MS, Slowdown } from "../../../http/edge/slowdown.js";
 import type { Logger } from "../../../http/edge/request-log.js";
 import { Refused } from "../../../http/request/errors.js";
 import { answerFailures } from "../../../http/request/failures.js";
@@ -9,8 +9,9 @@ import { startStack, type Stack } from "../../support/stack.js";
 import { newMarket, newTrader, type TestTrader } from "../../support/traders.js";
 import { send, signed, type Raw } from "../requests.js";
 
-/** Answers that cost no token and are sent at once, of each address. */
+/** Answers that cost no token and are sent at once to an address, and the ms between further ones. */
 const AT_ONCE = 5;
+const SPACING_MS = 200;
 
 describe("an answer that costs no token", function () {
   this.timeout(60_000);
@@ -19,7 +20,10 @@ describe("an answer that costs no token", function () {
   let place: (price: string) => Raw;
 
   before(async () => {
-    stack = await startStack({ trustProxy: 1, edge: { burst: 10 * AT_ONCE, ratePerSecond: 1 } });
+    stack = await startStack({
+      trustProxy: 1,
+      edge: { burst: 10 * AT_ONCE, ratePerSecond: 10_000 / SPACING_MS },
+    });
     trader = await newTrader(stack);
     const { outcomes } = await newMarket(stack);
     place = (price) => {
@@ -41,35 +45,51 @@ describe("an answer that costs no token", function () {
     }
     return { statuses: [...statuses], times };
   };
+  const sum = (times: readonly number[]): number => times.reduce((total, ms) => total + ms, 0);
   const repeated = (count: number, raw: Raw): Raw[] => Array.from({ length: count }, () => raw);
 
-  it("is delayed once its address has had many, and that of another address is not", async () => {
+  it("waits for its turn once its address has had many, and that of another address does not", async () => {
     const nothing = { target: "/v3/no/such/route" };
-    const { statuses, times } = await timed("203.0.113.1", repeated(AT_ONCE + 3, nothing));
+    const { statuses, times } = await timed("203.0.113.1", repeated(AT_ONCE + 5, nothing));
     expect(statuses).to.deep.equal([404]);
-    expect(Math.min(...times.slice(0, AT_ONCE))).to.be.below(SLOW_ANSWER_MS);
-    expect(Math.min(...times.slice(AT_ONCE))).to.be.at.least(SLOW_ANSWER_MS - 5);
+    expect(Math.min(...times.slice(0, AT_ONCE))).to.be.below(SPACING_MS);
+    expect(sum(times)).to.be.at.least(5 * SPACING_MS - 5);
     const elsewhere = await timed("203.0.113.2", repeated(AT_ONCE, nothing));
-    expect(Math.min(...elsewhere.times)).to.be.below(SLOW_ANSWER_MS);
+    expect(Math.min(...elsewhere.times)).to.be.below(SPACING_MS);
   });
 
   it("may be that of a repeat, and is neither an answer to a first request nor a refusal that cost tokens", async () => {
     const from = "203.0.113.3";
-    const { statuses, times } = await timed(from, repeated(AT_ONCE + 4, place("0.200")));
+    const { statuses, times } = await timed(from, repeated(1 + AT_ONCE + 5, place("0.200")));
     expect(statuses).to.deep.equal([201]);
-    expect(Math.min(...times.slice(AT_ONCE + 1))).to.be.at.least(SLOW_ANSWER_MS - 5);
+    expect(sum(times)).to.be.at.least(5 * SPACING_MS - 5);
     const first = await timed(from, ["0.200", "0.200", "0.200"].map(place));
     expect(first.statuses).to.deep.equal([201]);
-    expect(Math.min(...first.times)).to.be.below(SLOW_ANSWER_MS);
+    expect(Math.min(...first.times)).to.be.below(SPACING_MS);
     const refused = await timed(from, ["0.2001", "0.2001", "0.2001"].map(place));
     expect(refused.statuses).to.deep.equal([400]);
-    expect(Math.min(...refused.times)).to.be.below(SLOW_ANSWER_MS);
+    expect(Math.min(...refused.times)).to.be.below(SPACING_MS);
+  });
+
+  it("is that of the edge for every request of an address of which too many wait", async () => {
+    const mostAtOnce = AT_ONCE + LONGEST_WAIT_MS / SPACING_MS;
+    const from = { headers: { "X-Forwarded-For": "203.0.113.4" } };
+    const nothing = { target: "/v3/no/such/route", ...from };
+    const flood = repeated(mostAtOnce + 1, nothing).map((raw) => send(stack.url, raw));
+    await Promise.all(flood.slice(0, AT_ONCE));
+    const { status, headers } = await send(stack.url, { target: "/v3/public/ticks", ...from });
+    expect(status).to.equal(403);
+    expect(headers.get("Content-Type")).to.include("text/html");
+    expect((await send(stack.url, { target: "/v3/public/ticks" })).status).to.equal(200);
+    const statuses = (await Promise.all(flood)).map((answer) => answer.status);
+    expect(new Set(statuses)).to.deep.equal(new Set([404]));
+    expect((await send(stack.url, { target: "/v3/public/ticks", ...from })).status).to.equal(200);
   });
 });
 
 describe("the slowdown", () => {
   it("drops the refusal of a late request whose work has ended meanwhile", async () => {
-    const slowdown = new Slowdown({ capacity: 0, refillPerSec: 0 });
+    const slowdown = new Slowdown({ capacity: 0, refillPerSec: 100 });
     const refused: Refused[] = [];
     const log = { error: () => expect.fail("no failure is unexpected here") } as unknown as Logger;
     const fail = answerFailures(log, (_res, one) => refused.push(one), slowdown);
@@ -82,14 +102,35 @@ describe("the slowdown", () => {
     expect(refused).to.have.length(1);
   });
 
-  it("delays those of a sender beyond its rate, and of no other", async () => {
-    const slowdown = new Slowdown({ capacity: 2, refillPerSec: 0.001 });
+  it("spaces those of a sender beyond its pace, and of no other", async () => {
+    const slowdown = new Slowdown({ capacity: 2, refillPerSec: 20 });
     const answered: string[] = [];
     const began = performance.now();
-    for (const name of ["a1", "a2", "a3", "b1"]) slowdown.answer(name.slice(0, 1), () => answered.push(name));
+    for (const name of ["a1", "a2", "a3", "a4", "b1"])
+      slowdown.answer(name.slice(0, 1), () => answered.push(name));
     expect(answered).to.deep.equal(["a1", "a2", "b1"]);
     await slowdown.wait("a");
-    expect(answered).to.deep.equal(["a1", "a2", "b1", "a3"]);
-    expect(performance.now() - began).to.be.at.least(SLOW_ANSWER_MS - 5);
+    expect(answered).to.deep.equal(["a1", "a2", "b1", "a3", "a4"]);
+    expect(performance.now() - began).to.be.at.least(3 * 50 - 5);
+  });
+
+  it("lets no answer wait longer than the longest wait, after which it is full for the sender alone", () => {
+    const slowdown = new Slowdown({ capacity: 2, refillPerSec: 20 });
+    const mostWaiting = (20 * LONGEST_WAIT_MS) / 1_000;
+    for (let n = 0; n < 2 + mostWaiting; n += 1) {
+      expect(slowdown.isFull("a"), String(n)).to.equal(false);
+      slowdown.answer("a", () => undefined);
+    }
+    expect(slowdown.isFull("a")).to.equal(true);
+    expect(slowdown.isFull("b")).to.equal(false);
+  });
+
+  it("has its whole pace again after a rest", async () => {
+    const slowdown = new Slowdown({ capacity: 2, refillPerSec: 50 });
+    for (let n = 0; n < 3; n += 1) await slowdown.wait("a");
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    let answered = 0;
+    for (let n = 0; n < 3; n += 1) slowdown.answer("a", () => (answered += 1));
+    expect(answered).to.equal(2);
   });
 });

@@ -7,7 +7,7 @@ import { pause } from "../../stream/log/support.js";
 
 const TRADERS = 96;
 /** Pause of a caller before each request, in ms, so that the processes that start have the cores too. */
-const PAUSE_MS = 10;
+const PAUSE_MS = 40;
 
 export interface LoadOptions {
   readonly redisUrl: string;
