@@ -28,6 +28,7 @@ import { describe, StartError } from "./supervisor/start-error.js";
 interface BenchOptions {
   readonly minutes: number | undefined;
   readonly seconds: number | undefined;
+  readonly only: readonly string[] | undefined;
   readonly isFull: boolean;
 }
 
@@ -50,7 +51,7 @@ const LONG_BENCHES: Readonly<Record<string, Bench>> = {
   orders: ({ seconds, isFull }) => (isFull ? ordersInFull(seconds) : orders({ seconds })),
   projection: () => projection(),
   capacity: () => capacity(),
-  hostile: ({ seconds }) => hostile(seconds),
+  hostile: ({ seconds, only }) => hostile(seconds, only),
   "many-markets": ({ seconds }) => manyMarkets({ seconds }),
 };
 const ALL_BENCHES = { ...BENCHES, ...LONG_BENCHES };
@@ -84,6 +85,10 @@ const { names, options } = readCommandLine(
           `Length of each measurement of orders, many-markets and hostile in seconds; without it ${ORDERS_SECONDS}, and ` +
           `${HOSTILE_SECONDS} of hostile.`,
       },
+      only: {
+        value: "WORDS",
+        description: "Limits hostile to the behaviors whose names have one of the words, between commas.",
+      },
       full: { description: "Lets orders measure every combination of its axes, which takes hours." },
     },
     notes: () =>
@@ -99,6 +104,7 @@ const { names, options } = readCommandLine(
     const options: BenchOptions = {
       minutes: numberOf("minutes", values.minutes, 1_440),
       seconds: numberOf("seconds", values.seconds, 3_600),
+      only: values.only?.split(",").map((word) => word.trim()),
       isFull: values.full,
     };
     return { names: operands.length === 0 ? Object.keys(BENCHES) : operands, options };

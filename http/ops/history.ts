@@ -81,6 +81,15 @@ function sampleOf(
   };
 }
 
+/** Returns a sample of any gateway. That of another build may have other figures, and counts for nothing. */
+function readSample(body: string): HealthSample | undefined {
+  try {
+    return HealthSample.safeParse(JSON.parse(body)).data;
+  } catch {
+    return undefined;
+  }
+}
+
 /**
  * Returns a reader of the requests per second that all gateways have answered since its last call; null at the first
  * call, and while no gateway reports requests.
@@ -169,9 +178,8 @@ export class HealthHistory {
   async #receive(): Promise<void> {
     const bodies = await this.#options.shared.read().catch(() => []);
     for (const body of bodies) {
-      // The sample of another build may have other figures.
-      const { data } = HealthSample.safeParse(JSON.parse(body));
-      if (data !== undefined) this.#samples.set(data.ts, data);
+      const sample = readSample(body);
+      if (sample !== undefined) this.#samples.set(sample.ts, sample);
     }
   }
 

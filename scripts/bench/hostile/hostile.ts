@@ -10,7 +10,7 @@ import { Sampler } from "../endurance/sampler.js";
 import { percentile, type Row } from "../table.js";
 import { AttackProcess } from "./attack-process.js";
 import type { Tally } from "./attackers.js";
-import { BEHAVIORS } from "./behaviors.js";
+import { BEHAVIORS, type Behavior } from "./behaviors.js";
 import { type Sizes, type Target, type World, type WorldSize, openWorld } from "./world.js";
 
 /** Length of a quiet run and of a behavior without `--seconds`, in s. */
@@ -35,8 +35,9 @@ interface Measured {
   readonly failures: number;
 }
 
-/** Runs the behaviors against an exchange of its own. */
-export async function hostile(seconds: number = HOSTILE_SECONDS): Promise<Row[]> {
+/** Runs the behaviors against an exchange of its own: all of them, or those whose names have one of the words. */
+export async function hostile(seconds: number = HOSTILE_SECONDS, only?: readonly string[]): Promise<Row[]> {
+  const chosen = BEHAVIORS.filter(({ name }) => only?.some((word) => name.includes(word)) ?? true);
   // The times of traders behind one proxy: the addresses of the clients come from the header.
   const exchange = await startBenchExchange({ THROTTLE: "on", TRUST_PROXY: "1" });
   const sampler = await Sampler.open(exchange.dataDir);
@@ -47,7 +48,7 @@ export async function hostile(seconds: number = HOSTILE_SECONDS): Promise<Row[]>
       sizes: () => sampler.take(),
     };
     const rows: Row[] = [];
-    for await (const measured of attack(target, seconds, FULL_SIZE)) {
+    for await (const measured of attack(target, chosen, seconds, FULL_SIZE)) {
       const figures = measured.map(({ measure, figure }) => `${measure} ${figure.toPrecision(3)}`);
       console.log(`${measured[0]?.bench ?? ""}: ${figures.join(", ")}`);
       rows.push(...measured);
@@ -60,21 +61,31 @@ export async function hostile(seconds: number = HOSTILE_SECONDS): Promise<Row[]>
 }
 
 /** Runs the behaviors, one after the other, and yields the rows of each. */
-export async function* attack(target: Target, seconds: number, size: WorldSize): AsyncGenerator<Row[]> {
+export async function* attack(
+  target: Target,
+  behaviors: readonly Behavior[],
+  seconds: number,
+  size: WorldSize,
+): AsyncGenerator<Row[]> {
   const world = await openWorld(target, size);
   try {
-    yield* attackWorld(target, world, seconds);
+    yield* attackWorld(target, behaviors, world, seconds);
   } finally {
     world.close();
   }
 }
 
-async function* attackWorld(target: Target, world: World, seconds: number): AsyncGenerator<Row[]> {
+async function* attackWorld(
+  target: Target,
+  behaviors: readonly Behavior[],
+  world: World,
+  seconds: number,
+): AsyncGenerator<Row[]> {
   const attack = await AttackProcess.start(world.facts);
   try {
     await measure(world, 1);
     let quietBefore = await measure(world, seconds);
-    for (const { name, leastShare } of BEHAVIORS) {
+    for (const { name, leastShare } of behaviors) {
       const before = await target.sizes();
       const began = performance.now();
       await attack.begin(name);

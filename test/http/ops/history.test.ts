@@ -183,8 +183,8 @@ describe("the last hour of the health", () => {
     history.stop();
   });
 
-  it("passes over a sample of another build, and one from the future", async () => {
-    store.bodies.push('{"ts":1,"other":2}');
+  it("passes over a sample of another build, a broken one, and one from the future", async () => {
+    store.bodies.push('{"ts":1,"other":2}', '{"ts":2,');
     const history = await gateway();
     await clock.pass(SAMPLE_MS);
     expect(await history.read()).to.have.length(1);

@@ -30,7 +30,7 @@ describe("the bench of hostile traders", function () {
         }),
     };
     const rows: Row[] = [];
-    for await (const measured of attack(target, 0.5, { victims: 3, dust: 512, readers: 2 }))
+    for await (const measured of attack(target, BEHAVIORS, 0.5, { victims: 3, dust: 512, readers: 2 }))
       rows.push(...measured);
     for (const { name } of BEHAVIORS) {
       const figureOf = (measure: string): number =>
