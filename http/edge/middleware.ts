@@ -10,7 +10,8 @@ import { localsOf } from "./incoming.js";
 import { readTarget } from "./target.js";
 import { MemoryBuckets, type BucketSize } from "../request/throttle.js";
 import { refuseAtEdge } from "./refusals.js";
-import type { Slowdown } from "./slowdown.js";
+import type { Slowdown } from "./senders/slowdown.js";
+import type { Turns } from "./senders/turns.js";
 
 /** Limits of the edge, per address and per request (contract section 5.20, Edge). */
 export interface EdgeLimits {
@@ -66,6 +67,14 @@ export function edgeRate(limits: EdgeLimits, slowdown: Slowdown): RequestHandler
     const granted = all.charge(sender, 1).granted && (!isPublic || publicOnly.charge(sender, 1).granted);
     if (granted) next();
     else slowdown.answer(sender, () => refuseAtEdge(res));
+  };
+}
+
+/** Lets the requests of each sender take turns. */
+export function inTurn(turns: Turns): RequestHandler {
+  return (_req, res, next) => {
+    const leave = turns.enter(localsOf(res).sender ?? "", next);
+    res.once("close", leave);
   };
 }
 

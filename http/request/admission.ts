@@ -20,7 +20,7 @@ import { hasEnded, type WebToken, type WebTokens } from "../auth/web-tokens.js";
 import { rateLimit, retryAfter } from "../edge/headers.js";
 import { notesOf, REPEATED, type Incoming } from "../edge/incoming.js";
 import { subscriberOf } from "../geo/addresses.js";
-import type { Slowdown } from "../edge/slowdown.js";
+import type { Slowdown } from "../edge/senders/slowdown.js";
 import { refuseLocation, type Locations } from "../geo/locations.js";
 import { refuseInMaintenance } from "../reference/maintenance.js";
 import type { Reference } from "../reference/reference.js";

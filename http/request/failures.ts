@@ -8,7 +8,7 @@ import type { Logger } from "../edge/request-log.js";
 import { Refused } from "./errors.js";
 import { RATE_LIMIT, retryAfter } from "../edge/headers.js";
 import { localsOf } from "../edge/incoming.js";
-import type { Slowdown } from "../edge/slowdown.js";
+import type { Slowdown } from "../edge/senders/slowdown.js";
 
 const RETRY = retryAfter(1);
 

@@ -3,7 +3,7 @@
  * as soon as it has an answer, such as a faulty program, then takes little time from the others.
  */
 
-import type { BucketSize } from "../request/throttle.js";
+import type { BucketSize } from "../../request/throttle.js";
 
 /** Longest wait of an answer, in ms. A sender whose answers wait this long is refused at the edge. */
 export const LONGEST_WAIT_MS = 2_000;

@@ -1,13 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import type { Request, Response } from "express";
-import { LONGEST_WAIT_MS, Slowdown } from "../../../http/edge/slowdown.js";
-import type { Logger } from "../../../http/edge/request-log.js";
-import { Refused } from "../../../http/request/errors.js";
-import { answerFailures } from "../../../http/request/failures.js";
-import { startStack, type Stack } from "../../support/stack.js";
-import { newMarket, newTrader, type TestTrader } from "../../support/traders.js";
-import { send, signed, type Raw } from "../requests.js";
+import { LONGEST_WAIT_MS, Slowdown } from "../../../../http/edge/senders/slowdown.js";
+import type { Logger } from "../../../../http/edge/request-log.js";
+import { Refused } from "../../../../http/request/errors.js";
+import { answerFailures } from "../../../../http/request/failures.js";
+import { startStack, type Stack } from "../../../support/stack.js";
+import { newMarket, newTrader, type TestTrader } from "../../../support/traders.js";
+import { send, signed, type Raw } from "../../requests.js";
 
 /** Answers that cost no token and are sent at once to an address, and the ms between further ones. */
 const AT_ONCE = 5;
@@ -71,18 +71,16 @@ describe("an answer that costs no token", function () {
     expect(Math.min(...refused.times)).to.be.below(SPACING_MS);
   });
 
-  it("is that of the edge for every request of an address of which too many wait", async () => {
+  it("is that of the edge for each request of an address of which too many wait", async () => {
     const mostAtOnce = AT_ONCE + LONGEST_WAIT_MS / SPACING_MS;
     const from = { headers: { "X-Forwarded-For": "203.0.113.4" } };
-    const nothing = { target: "/v3/no/such/route", ...from };
-    const flood = repeated(mostAtOnce + 1, nothing).map((raw) => send(stack.url, raw));
-    await Promise.all(flood.slice(0, AT_ONCE));
-    const { status, headers } = await send(stack.url, { target: "/v3/public/ticks", ...from });
-    expect(status).to.equal(403);
-    expect(headers.get("Content-Type")).to.include("text/html");
-    expect((await send(stack.url, { target: "/v3/public/ticks" })).status).to.equal(200);
-    const statuses = (await Promise.all(flood)).map((answer) => answer.status);
-    expect(new Set(statuses)).to.deep.equal(new Set([404]));
+    const flood = repeated(2 * mostAtOnce, { target: "/v3/no/such/route", ...from });
+    const answers = await Promise.all(flood.map((raw) => send(stack.url, raw)));
+    const answered = answers.filter(({ status }) => status === 404);
+    expect(answered.length).to.be.at.least(mostAtOnce);
+    const refused = answers.filter(({ status }) => status === 403);
+    expect(refused.length).to.equal(flood.length - answered.length);
+    expect(refused[0]?.headers.get("content-type")).to.include("text/html");
     expect((await send(stack.url, { target: "/v3/public/ticks", ...from })).status).to.equal(200);
   });
 });

@@ -1,0 +1,51 @@
+import { expect } from "chai";
+import { Turns } from "../../../../http/edge/senders/turns.js";
+
+const LONG_MS = 60_000;
+
+describe("the turns of requests", () => {
+  let began: string[];
+
+  beforeEach(() => {
+    began = [];
+  });
+
+  /** Lets requests enter, whose names begin with that of their sender, and returns the functions that end their turns. */
+  const enter = (turns: Turns, ...names: readonly string[]): (() => void)[] =>
+    names.map((name) => turns.enter(name.slice(0, 1), () => began.push(name)));
+
+  it("begin at once for a few requests of a sender, and for those of another sender", () => {
+    const ends = enter(new Turns(2, LONG_MS), "a1", "a2", "a3", "a4", "b1");
+    expect(began).to.deep.equal(["a1", "a2", "b1"]);
+    for (const end of ends) end();
+  });
+
+  it("begin in order as others end, each of which ends once", () => {
+    const turns = new Turns(2, LONG_MS);
+    const [first, second, third, fourth] = enter(turns, "a1", "a2", "a3", "a4", "a5");
+    second?.();
+    second?.();
+    expect(began).to.deep.equal(["a1", "a2", "a3"]);
+    first?.();
+    expect(began).to.deep.equal(["a1", "a2", "a3", "a4"]);
+    for (const end of [third, fourth]) end?.();
+    expect(began).to.deep.equal(["a1", "a2", "a3", "a4", "a5"]);
+  });
+
+  it("pass over a request that has left", () => {
+    const turns = new Turns(1, LONG_MS);
+    const [first, second] = enter(turns, "a1", "a2", "a3");
+    second?.();
+    first?.();
+    expect(began).to.deep.equal(["a1", "a3"]);
+  });
+
+  it("end after a while, because a request that takes longer mostly waits", async () => {
+    const ends = enter(new Turns(1, 20), "a1", "a2");
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    expect(began).to.deep.equal(["a1"]);
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    expect(began).to.deep.equal(["a1", "a2"]);
+    for (const end of ends) end();
+  });
+});
