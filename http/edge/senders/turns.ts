@@ -4,7 +4,7 @@
  */
 
 /** Requests of a sender that are in progress at a time. */
-const AT_ONCE = 16;
+const AT_ONCE = 8;
 /** Longest turn, in ms. A request that takes longer mostly waits, such as for the database, and keeps nobody up. */
 const LONGEST_TURN_MS = 50;
 

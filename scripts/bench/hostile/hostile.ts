@@ -11,7 +11,7 @@ import { percentile, type Row } from "../table.js";
 import { AttackProcess } from "./attack-process.js";
 import type { Tally } from "./attackers.js";
 import { BEHAVIORS, type Behavior } from "./behaviors.js";
-import { type Sizes, type Target, type World, type WorldSize, openWorld } from "./world.js";
+import { type Sizes, type Target, type Victim, type World, type WorldSize, openWorld } from "./world.js";
 
 /** Length of a quiet run and of a behavior without `--seconds`, in s. */
 export const HOSTILE_SECONDS = 8;
@@ -159,10 +159,7 @@ async function measure(world: World, seconds: number): Promise<Measured> {
   let failures = 0;
   const pending: Promise<void>[] = [];
   const { outcomes } = world.facts;
-  const callers = world.victims.map(() => world.caller(4));
-  const place = async (victim: number, dueMs: number): Promise<void> => {
-    const [requests, caller] = [world.victims[victim], callers[victim]];
-    if (requests === undefined || caller === undefined) throw new Error("there is no such trader");
+  const place = async ({ requests, caller }: Victim, dueMs: number): Promise<void> => {
     try {
       const body = { outcomeId: outcomes[0], price: "0.300", qty: 1, tif: "GTC" };
       const placed = await caller.send(await requests.of("POST", "/v3/orders", body));
@@ -180,9 +177,9 @@ async function measure(world: World, seconds: number): Promise<Measured> {
   for (let sent = 0; sent < total;) {
     const due = Math.min(total, ((performance.now() - began) / 1_000) * RATE);
     for (; sent < due; sent += 1) {
-      for (const victim of world.victims.keys()) {
+      for (const [index, victim] of world.victims.entries()) {
         // The traders do not place at the same moments.
-        const dueMs = began + ((sent + victim / world.victims.length) / RATE) * 1_000;
+        const dueMs = began + ((sent + index / world.victims.length) / RATE) * 1_000;
         const wait = Math.max(0, dueMs - performance.now());
         pending.push(
           new Promise<void>((resolve) => setTimeout(resolve, wait)).then(() => place(victim, dueMs)),
@@ -192,6 +189,5 @@ async function measure(world: World, seconds: number): Promise<Measured> {
     await new Promise((resolve) => setTimeout(resolve, 2));
   }
   await Promise.all(pending);
-  for (const caller of callers) caller.close();
   return { timesMs, failures };
 }

@@ -26,12 +26,16 @@ export interface Sizes {
   readonly redisBytes: number;
 }
 
+/** A measured trader. Its connections stay open between its requests, as those of any program do. */
+export interface Victim {
+  readonly requests: SignedRequests;
+  readonly caller: Caller;
+}
+
 export interface World {
   /** Facts for the process of the hostile traders. */
   readonly facts: Facts;
-  readonly victims: readonly SignedRequests[];
-  /** Returns a caller with an address of its own. */
-  caller(connections: number): Caller;
+  readonly victims: readonly Victim[];
   close(): void;
 }
 
@@ -42,6 +46,8 @@ export interface WorldSize {
 }
 
 const BATCH = 256;
+/** Connections of a measured trader, which has an address of its own. */
+const CONNECTIONS = 4;
 /** Dust orders of a market; a wallet may have 1,000 orders in one. */
 const DUST_OF_MARKET = 900;
 const MONEY = "200000";
@@ -106,9 +112,12 @@ export async function openWorld(target: Target, size: WorldSize): Promise<World>
   const { marketId, outcomes } = await newMarket();
   const [first, second] = outcomes.map(({ outcomeId }) => outcomeId);
   if (first === undefined || second === undefined) throw new Error("the new market has no two outcomes");
-  const victims: SignedRequests[] = [];
-  for (let i = 0; i < size.victims; i += 1)
-    victims.push(new SignedRequests((await account(`victim${i}`)).tradingKey, target.brand));
+  const victims: Victim[] = [];
+  for (let i = 0; i < size.victims; i += 1) {
+    const { tradingKey } = await account(`victim${i}`);
+    const requests = new SignedRequests(tradingKey, target.brand);
+    victims.push({ requests, caller: callers.open(CONNECTIONS) });
+  }
   const facts: Facts = {
     url: target.url,
     brand: target.brand,
@@ -129,7 +138,6 @@ export async function openWorld(target: Target, size: WorldSize): Promise<World>
   return {
     facts,
     victims,
-    caller: (connections) => callers.open(connections),
     close() {
       callers.close();
       redis.disconnect();
