@@ -55,16 +55,23 @@ export class FairSlots {
     private readonly places: number,
   ) {}
 
-  /** Runs a task in its turn. Refuses `UNAVAILABLE` when too many tasks wait that go before it. */
-  async run<T>(turn: Turn, task: () => Promise<T>): Promise<T> {
+  /**
+   * Runs a task in its turn. The task may call `rest`, which leaves its slot empty for a time in ms after it. Refuses
+   * `UNAVAILABLE` when too many tasks wait that go before it.
+   */
+  async run<T>(turn: Turn, task: (rest: (ms: number) => void) => Promise<T>): Promise<T> {
     if (this.#running < this.slots) {
       this.#running += 1;
       this.#serve(turn);
     } else await this.#wait(turn);
+    let restMs = 0;
     try {
-      return await task();
+      return await task((ms) => {
+        restMs = ms;
+      });
     } finally {
-      this.#next();
+      if (restMs > 0) setTimeout(() => this.#next(), restMs).unref();
+      else this.#next();
     }
   }
 

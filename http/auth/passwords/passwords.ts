@@ -2,7 +2,7 @@
 
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import { FairSlots, type Turn } from "./fair-slots.js";
-import { ScryptThreads } from "./scrypt.js";
+import { ScryptProcesses } from "./scrypt.js";
 
 /** Work factor of scrypt: `N = 2 ** log2N`, and the parallelism `p`; `r` is 8. */
 export interface PasswordCost {
@@ -17,6 +17,13 @@ const BLOCK = 8;
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
 const STORED = /^scrypt\$(\d{1,2})\$(\d{1,2})\$([A-Za-z0-9+/=]+)\$([A-Za-z0-9+/=]+)$/;
+
+/**
+ * Rest of a slot after a wrong password of a trader, as a multiple of the time of its check: a flood of guesses takes a
+ * third of a core at most. The slot of operators does not rest, so that no guess of another one delays a sign-in.
+ */
+const REST = 5;
+const MAX_REST_MS = 1_000;
 
 /** Returns the text that is stored for a hash. */
 function textOf({ log2N, p }: PasswordCost, salt: Buffer, hash: Buffer): string {
@@ -39,7 +46,7 @@ const OWN: PasswordTurn = { sender: "the service", operator: true };
 export class Passwords {
   private readonly operators = new FairSlots(1, 20);
   private readonly others = new FairSlots(2, 40);
-  private readonly threads = new ScryptThreads();
+  private readonly scrypt = new ScryptProcesses();
   /** Checked in place of the hash that an unknown account does not have. No password fits it. */
   private readonly dummy: string;
 
@@ -64,14 +71,18 @@ export class Passwords {
     const [, log2N = "", p = "", salt = "", hash = ""] = parts;
     const expected = Buffer.from(hash, "base64");
     const cost = { log2N: Number(log2N), p: Number(p) };
-    const check = () => this.derive(password, Buffer.from(salt, "base64"), cost);
-    const derived = await this.slotsFor(turn).run(turn, check);
-    return timingSafeEqual(derived, expected) && stored !== undefined;
+    return this.slotsFor(turn).run(turn, async (rest) => {
+      const beganMs = performance.now();
+      const derived = await this.derive(password, Buffer.from(salt, "base64"), cost);
+      const matches = timingSafeEqual(derived, expected) && stored !== undefined;
+      if (!matches && !turn.operator) rest(Math.min(MAX_REST_MS, REST * (performance.now() - beganMs)));
+      return matches;
+    });
   }
 
   private derive(password: string, salt: Uint8Array, cost: PasswordCost): Promise<Buffer> {
     const options = { N: 2 ** cost.log2N, r: BLOCK, p: cost.p, maxmem: 256 * BLOCK * 2 ** cost.log2N };
-    return this.threads.hash({ password: password.normalize("NFC"), salt, bytes: HASH_BYTES, options });
+    return this.scrypt.hash({ password: password.normalize("NFC"), salt, bytes: HASH_BYTES, options });
   }
 
   private slotsFor({ operator }: PasswordTurn): FairSlots {

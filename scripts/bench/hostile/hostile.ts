@@ -15,6 +15,8 @@ import { type Sizes, type Target, type Victim, type World, type WorldSize, openW
 
 /** Length of a quiet run and of a behavior without `--seconds`, in s. */
 export const HOSTILE_SECONDS = 8;
+/** Length of the run before the first measurement, as a multiple of that of a measurement. */
+const WARM_UP = 2;
 /** Enough measured traders for a p99 of more than 600 times. */
 const FULL_SIZE: WorldSize = { victims: 14, dust: 4_500, readers: 8 };
 /** Orders that each measured trader places a second; the published limit is 8. */
@@ -83,7 +85,8 @@ async function* attackWorld(
 ): AsyncGenerator<Row[]> {
   const attack = await AttackProcess.start(world.facts);
   try {
-    await measure(world, 1);
+    // The code of the roles becomes faster while it runs for the first time.
+    await measure(world, WARM_UP * seconds);
     let quietBefore = await measure(world, seconds);
     for (const { name, leastShare } of behaviors) {
       const before = await target.sizes();

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import jwt from "jsonwebtoken";
 import { Passwords } from "../../../http/auth/passwords/passwords.js";
-import { ScryptThreads } from "../../../http/auth/passwords/scrypt.js";
+import { ScryptProcesses } from "../../../http/auth/passwords/scrypt.js";
 import { endOfSessions, hasEnded, WebTokens } from "../../../http/auth/web-tokens.js";
 
 const SECRET = "a secret of the tests, long enough for HS256";
@@ -89,11 +89,11 @@ describe("passwords", () => {
   });
 
   it("match no missing hash either where no hash could be computed at the start", async () => {
-    const { hash } = ScryptThreads.prototype;
-    ScryptThreads.prototype.hash = () => Promise.reject(new Error("a hash took too long"));
+    const { hash } = ScryptProcesses.prototype;
+    ScryptProcesses.prototype.hash = () => Promise.reject(new Error("a hash took too long"));
     const started = new Passwords({ log2N: 10, p: 1 });
     await new Promise(setImmediate);
-    ScryptThreads.prototype.hash = hash;
+    ScryptProcesses.prototype.hash = hash;
     expect(await started.matches("anything", undefined, TURN)).to.equal(false);
   });
 

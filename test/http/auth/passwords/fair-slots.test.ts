@@ -43,6 +43,17 @@ describe("fair slots", () => {
     expect(desk.began).to.deep.equal(["a1", "b1", "c1"]);
   });
 
+  it("stay empty for a while after a task that asks for a rest", async () => {
+    const slots = new FairSlots(1, 9);
+    await slots.run({ sender: "a" }, (rest) => Promise.resolve(rest(40)));
+    const began = performance.now();
+    await slots.run({ sender: "b" }, () => Promise.resolve());
+    expect(performance.now() - began).to.be.at.least(35);
+    const rested = performance.now();
+    await slots.run({ sender: "b" }, () => Promise.resolve());
+    expect(performance.now() - rested).to.be.below(35);
+  });
+
   it("serve a sender who comes for the first time before one who was served", async () => {
     const desk = new Desk(1, 9);
     for (const name of ["a1", "a2", "a3", "b1", "b2", "c1"]) await desk.add(name);
