@@ -22,7 +22,7 @@ export interface EdgeLimits {
   readonly bodyBytes: number;
 }
 
-/** Share of the rates of the edge that the answers to the refusals and repeats of a sender have. */
+/** Share of the rate of the edge that the answers to the refusals and repeats of a sender have. */
 const SHARE_OF_FREE_ANSWERS = 10;
 
 /** Header that closes the connection, because its next bytes are the rest of a body that nobody reads. */
@@ -43,8 +43,9 @@ export const requestId: RequestHandler = (req, res, next) => {
 };
 
 /** Returns the pace of the answers to the refusals and repeats of a sender (contract section 5.20). */
-export function paceOfFreeAnswers({ burst, ratePerSecond }: EdgeLimits): BucketSize {
-  return { capacity: burst / SHARE_OF_FREE_ANSWERS, refillPerSec: ratePerSecond / SHARE_OF_FREE_ANSWERS };
+export function paceOfFreeAnswers({ ratePerSecond }: EdgeLimits): BucketSize {
+  const refillPerSec = ratePerSecond / SHARE_OF_FREE_ANSWERS;
+  return { capacity: refillPerSec / 2, refillPerSec };
 }
 
 /**

@@ -41,7 +41,7 @@ import {
   WalletQuery,
 } from "./schemas/orders.js";
 import { SUBACCOUNT_REFUSALS, walletOf, walletToRead } from "./subaccounts.js";
-import { ordersPage } from "./wallet-lists.js";
+import { ordersPage, previewInTurn } from "./wallet-lists.js";
 import { orderOnWire, previewOnWire } from "./wire.js";
 import { CLIENT_ID_MS, MAX_BATCH } from "../../actors/limits.js";
 
@@ -165,7 +165,10 @@ export function orderRoutes(parts: OrderParts) {
     },
     run: async ({ caller, query, body, incoming }) => {
       const trader = await walletToRead(parts.db, caller, query);
-      return { body: previewOnWire(await previewOrder(parts, trader, body, incoming.receivedMs)) };
+      const previewed = await previewInTurn(parts.longWork, trader.traderId, () =>
+        previewOrder(parts, trader, body, incoming.receivedMs),
+      );
+      return { body: previewOnWire(previewed) };
     },
   });
 

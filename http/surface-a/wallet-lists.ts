@@ -7,6 +7,7 @@ import { type LongWork, NotBegun, type Pieces } from "../../stream/services/long
 import { retryAfter } from "../edge/headers.js";
 import type { Reference } from "../reference/reference.js";
 import { NotStarted } from "../request/errors.js";
+import { KEY_BUCKETS } from "../request/throttle.js";
 import { Serialized } from "../request/route.js";
 import type { ReadModel } from "../trading/freshness.js";
 import { scopeOf } from "../trading/scope.js";
@@ -29,10 +30,11 @@ type OrdersOf = Omit<z.output<typeof OrdersQuery>, "subaccount" | "clientId">;
 type FillsOf = Omit<z.output<typeof FillsQuery>, "subaccount">;
 
 /**
- * Bounds of the lists of one reader. A list that begins after a longer wait may not be answered in the time that an answer
- * may take.
+ * Bounds of the lists of one reader, and of the previews of one trader, which has no more tokens for them at once. Work that
+ * begins after a longer wait may not be answered in the time that an answer may take.
  */
 const LISTS = { most: 16, waitMs: 2_000 };
+const PREVIEWS = { most: KEY_BUCKETS.read.capacity, waitMs: 2_000 };
 /** Number of rows that are serialized at once, which takes about 1 ms. */
 const SLICE_ROWS = 500;
 
@@ -75,16 +77,29 @@ export function fillsPage(parts: WalletListParts, { wallet, reader }: Reading, q
  * Reads and serializes a list after the earlier ones of its line. Refuses `RATE_LIMIT_EXCEEDED` when the list cannot begin
  * early enough.
  */
-export async function inTurn<Result>(
+export function inTurn<Result>(
   longWork: LongWork,
   line: string,
   list: (pieces: Pieces) => Promise<Result>,
 ): Promise<Result> {
+  return orRefuse("lists are being read", longWork.run(line, LISTS, list));
+}
+
+/** Makes a preview after the earlier ones of its trader. Refuses `RATE_LIMIT_EXCEEDED` as `inTurn` does. */
+export function previewInTurn<Result>(
+  longWork: LongWork,
+  traderId: string,
+  preview: () => Promise<Result>,
+): Promise<Result> {
+  return orRefuse("previews are being made", longWork.run(`preview ${traderId}`, PREVIEWS, preview));
+}
+
+async function orRefuse<Result>(what: string, work: Promise<Result>): Promise<Result> {
   try {
-    return await longWork.run(line, LISTS, list);
+    return await work;
   } catch (error) {
     if (!(error instanceof NotBegun)) throw error;
-    const message = "too many of your lists are being read; wait for the answer to one of them";
+    const message = `too many of your ${what}; wait for the answer to one of them`;
     throw new NotStarted("RATE_LIMIT_EXCEEDED", message, {}, retryAfter(1));
   }
 }

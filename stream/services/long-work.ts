@@ -9,7 +9,8 @@ import { Unavailable } from "../log/ports.js";
 const PAUSE = 2;
 /** Time of pieces that run without a pause, in ms; no timer is finer. */
 const AT_ONCE_MS = 1;
-/** Longest rest of an owner after a work, in ms. */
+/** Rest of an owner after a work, as a multiple of its time, and its greatest length in ms. */
+const REST = 2;
 const MAX_REST_MS = 500;
 
 /** Bounds of the wait for a turn. */
@@ -54,8 +55,8 @@ export class LongWork implements Pieces {
   }
 
   /**
-   * Runs a work after the earlier ones of its owner. The owner then rests as long as the work took without the pieces of
-   * other works, so that one owner keeps no other process, such as a database, busy all the time. Throws `NotBegun`.
+   * Runs a work after the earlier ones of its owner. The owner then rests twice as long as the work took without the pieces
+   * of other works, so that one owner keeps no other process, such as a database, busy all the time. Throws `NotBegun`.
    */
   async run<Result>(
     owner: string,
@@ -76,7 +77,7 @@ export class LongWork implements Pieces {
       return await work({ piece });
     } finally {
       const tookMs = performance.now() - beganMs;
-      const restMs = Math.min(MAX_REST_MS, Math.max(0, tookMs - waitedMs));
+      const restMs = Math.min(MAX_REST_MS, REST * Math.max(0, tookMs - waitedMs));
       line.lastMs = tookMs + restMs;
       setTimeout(() => this.#next(owner, line), restMs);
     }

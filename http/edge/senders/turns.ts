@@ -1,5 +1,5 @@
 /**
- * Turns of the requests of each sender: some are in progress at a time, and the others wait. So the request of another
+ * Turns of the requests of each sender: a few are in progress at a time, and the others wait. So the request of another
  * sender comes after a few of a flood, and not after all of it.
  */
 
@@ -12,6 +12,8 @@ interface Sender {
   running: number;
   /** Starts of the requests that wait, in order. */
   readonly waiting: Set<() => void>;
+  /** True while the next of them starts with the next iteration of the event loop. */
+  isDue: boolean;
 }
 
 export class Turns {
@@ -25,21 +27,22 @@ export class Turns {
 
   /** Calls `start` in the turn of a request. The returned function ends the turn, or gives it up before it has begun. */
   enter(name: string, start: () => void): () => void {
-    const sender = this.#senders.get(name) ?? { running: 0, waiting: new Set() };
+    const sender = this.#senders.get(name) ?? { running: 0, waiting: new Set(), isDue: false };
     this.#senders.set(name, sender);
     let timer: NodeJS.Timeout | undefined;
     const end = (): void => {
       if (timer === undefined) return;
       clearTimeout(timer);
       timer = undefined;
-      this.#end(name, sender);
+      sender.running -= 1;
+      this.#next(name, sender);
     };
     const begin = (): void => {
       sender.running += 1;
       timer = setTimeout(end, this.longestMs);
       start();
     };
-    if (sender.running < this.atOnce) begin();
+    if (sender.running < this.atOnce && sender.waiting.size === 0) begin();
     else sender.waiting.add(begin);
     return () => {
       sender.waiting.delete(begin);
@@ -47,12 +50,23 @@ export class Turns {
     };
   }
 
-  #end(name: string, sender: Sender): void {
-    sender.running -= 1;
-    const [next] = sender.waiting;
-    if (next !== undefined) {
-      sender.waiting.delete(next);
-      next();
-    } else if (sender.running === 0) this.#senders.delete(name);
+  /** Starts the next request of a sender, one in each iteration of the event loop, or forgets a sender without one. */
+  #next(name: string, sender: Sender): void {
+    if (sender.isDue) return;
+    if (sender.waiting.size === 0) {
+      if (sender.running === 0) this.#senders.delete(name);
+      return;
+    }
+    if (sender.running >= this.atOnce) return;
+    sender.isDue = true;
+    setImmediate(() => {
+      sender.isDue = false;
+      const [begin] = sender.waiting;
+      if (begin !== undefined) {
+        sender.waiting.delete(begin);
+        begin();
+      }
+      this.#next(name, sender);
+    });
   }
 }

@@ -3,6 +3,8 @@ import { Turns } from "../../../../http/edge/senders/turns.js";
 
 const LONG_MS = 60_000;
 
+const iteration = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
 describe("the turns of requests", () => {
   let began: string[];
 
@@ -20,23 +22,42 @@ describe("the turns of requests", () => {
     for (const end of ends) end();
   });
 
-  it("begin in order as others end, each of which ends once", () => {
+  it("begin in order as others end, each of which ends once, one in an iteration of the event loop", async () => {
     const turns = new Turns(2, LONG_MS);
-    const [first, second, third, fourth] = enter(turns, "a1", "a2", "a3", "a4", "a5");
-    second?.();
-    second?.();
-    expect(began).to.deep.equal(["a1", "a2", "a3"]);
-    first?.();
-    expect(began).to.deep.equal(["a1", "a2", "a3", "a4"]);
+    const [first, second, third, fourth] = enter(turns, "a1", "a2", "a3", "a4", "a5", "a6");
+    for (const end of [first, first, second]) end?.();
+    enter(turns, "b1");
+    expect(began).to.deep.equal(["a1", "a2", "b1"]);
+    await iteration();
+    expect(began).to.deep.equal(["a1", "a2", "b1", "a3"]);
+    await iteration();
+    expect(began).to.deep.equal(["a1", "a2", "b1", "a3", "a4"]);
+    await iteration();
+    expect(began).to.deep.equal(["a1", "a2", "b1", "a3", "a4"]);
     for (const end of [third, fourth]) end?.();
-    expect(began).to.deep.equal(["a1", "a2", "a3", "a4", "a5"]);
+    await iteration();
+    await iteration();
+    expect(began).to.deep.equal(["a1", "a2", "b1", "a3", "a4", "a5", "a6"]);
   });
 
-  it("pass over a request that has left", () => {
+  it("begin in order, also for one that arrives while an earlier one is due", async () => {
+    const turns = new Turns(1, LONG_MS);
+    const [first, second] = enter(turns, "a1", "a2");
+    first?.();
+    enter(turns, "a3");
+    await iteration();
+    expect(began).to.deep.equal(["a1", "a2"]);
+    second?.();
+    await iteration();
+    expect(began).to.deep.equal(["a1", "a2", "a3"]);
+  });
+
+  it("pass over a request that has left", async () => {
     const turns = new Turns(1, LONG_MS);
     const [first, second] = enter(turns, "a1", "a2", "a3");
     second?.();
     first?.();
+    await iteration();
     expect(began).to.deep.equal(["a1", "a3"]);
   });
 
