@@ -78,7 +78,7 @@ export function createApp(parts: AppParts): Express {
   app.use(requestLog(log, (route, status, ms) => metrics.observe(route, status, ms)));
   const slowdown = new Slowdown(paceOfFreeAnswers(edge));
   app.use(edgeRate(edge, slowdown));
-  app.use(inTurn(new Turns()));
+  app.use(inTurn(new Turns(), slowdown));
   app.use(
     helmet({ contentSecurityPolicy: { directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } } }),
   );

@@ -8,6 +8,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { readCommandLine, UsageError } from "./command-line.mjs";
 import { endurance, FLOOD_MINUTES, STEADY_MINUTES } from "./bench/endurance/endurance.js";
 import { joins } from "./bench/endurance/joins.js";
+import { BEHAVIORS } from "./bench/hostile/behaviors.js";
 import { hostile, HOSTILE_SECONDS } from "./bench/hostile/hostile.js";
 import { fanOut } from "./bench/fan-out.js";
 import { marketsByEvent } from "./bench/markets-by-event.js";
@@ -64,6 +65,15 @@ function numberOf(name: string, text: string | undefined, max: number): number |
   throw new UsageError(`--${name} must be a number above 0 and up to ${max}`);
 }
 
+/** Returns the words of `--only`, or `undefined` when it is not given. */
+function wordsOf(text: string | undefined): readonly string[] | undefined {
+  if (text === undefined) return undefined;
+  const words = text.split(",").map((word) => word.trim());
+  if (words.every((word) => BEHAVIORS.some(({ name }) => word !== "" && name.includes(word)))) return words;
+  const list = BEHAVIORS.map(({ name }) => `\n  ${name}`).join("");
+  throw new UsageError(`--only must be words of the behaviors, between commas; the behaviors are${list}`);
+}
+
 const { names, options } = readCommandLine(
   {
     name: "bench",
@@ -104,7 +114,7 @@ const { names, options } = readCommandLine(
     const options: BenchOptions = {
       minutes: numberOf("minutes", values.minutes, 1_440),
       seconds: numberOf("seconds", values.seconds, 3_600),
-      only: values.only?.split(",").map((word) => word.trim()),
+      only: wordsOf(values.only),
       isFull: values.full,
     };
     return { names: operands.length === 0 ? Object.keys(BENCHES) : operands, options };

@@ -61,7 +61,7 @@ export function edgeRate(limits: EdgeLimits, slowdown: Slowdown): RequestHandler
   return (req, res, next) => {
     const { sender = "" } = localsOf(res);
     if (slowdown.isFull(sender)) {
-      refuseAtEdge(res);
+      slowdown.refuse(() => refuseAtEdge(res));
       return;
     }
     const isPublic = req.url.startsWith("/v3/public/");
@@ -71,11 +71,17 @@ export function edgeRate(limits: EdgeLimits, slowdown: Slowdown): RequestHandler
   };
 }
 
-/** Lets the requests of each sender take turns. */
-export function inTurn(turns: Turns): RequestHandler {
+/** Lets the requests of each sender take turns until they are admitted or refused; refuses one when too many wait. */
+export function inTurn(turns: Turns, slowdown: Slowdown): RequestHandler {
   return (_req, res, next) => {
-    const leave = turns.enter(localsOf(res).sender ?? "", next);
-    res.once("close", leave);
+    const locals = localsOf(res);
+    const endTurn = turns.enter(locals.sender ?? "", next);
+    if (endTurn === undefined) {
+      slowdown.refuse(() => refuseAtEdge(res));
+      return;
+    }
+    locals.endTurn = endTurn;
+    res.once("close", endTurn);
   };
 }
 

@@ -18,7 +18,7 @@ import type { Attempt, Idempotency } from "../auth/idempotency.js";
 import type { Signatures } from "../auth/signatures.js";
 import { hasEnded, type WebToken, type WebTokens } from "../auth/web-tokens.js";
 import { rateLimit, retryAfter } from "../edge/headers.js";
-import { notesOf, REPEATED, type Incoming } from "../edge/incoming.js";
+import { localsOf, notesOf, REPEATED, type Incoming } from "../edge/incoming.js";
 import { subscriberOf } from "../geo/addresses.js";
 import type { Slowdown } from "../edge/senders/slowdown.js";
 import { refuseLocation, type Locations } from "../geo/locations.js";
@@ -85,7 +85,10 @@ export function createAdmission(parts: AdmissionParts, slowdown: Slowdown): Admi
             return admitted(caller, charged);
           }
           const signed = await admitKey(parts, recalls, route, access, request, res);
-          if (signed.attempt?.kind === "repeat") await slowdown.wait(subscriberOf(request.ip));
+          if (signed.attempt?.kind === "repeat") {
+            localsOf(res).endTurn?.();
+            await slowdown.wait(subscriberOf(request.ip));
+          }
           return signed;
         }
         case "client": {

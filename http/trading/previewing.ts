@@ -14,7 +14,10 @@ import type { PlaceOrder } from "../surface-a/schemas/orders.js";
 import type { TradingParts } from "./trading.js";
 import { askLedger, READ_ONLY, type Trader } from "./ledger-client.js";
 
-/** Effect of an order. `reject`: the code by which the ledger would refuse it, or the reason by which its market would reject it. */
+/**
+ * Effect of an order. `reject`: the code by which the ledger would refuse it, or the reason by which its market would reject
+ * it.
+ */
 export interface Preview {
   readonly reserve: Millicents;
   readonly fee: Millicents;

@@ -29,6 +29,8 @@ export function tooManyWait(): Refused {
   return new Refused("UNAVAILABLE", "too many passwords are being checked; try again", {}, retryAfter(1));
 }
 
+/** Longest wait of a task in ms: nobody waits for the answer of a later one any more. */
+const MAX_WAIT_MS = 4_000;
 /** Most senders whose last turns are known; the one served longest ago is forgotten, and counts as new. */
 const MAX_SENDERS = 100_000;
 
@@ -53,11 +55,12 @@ export class FairSlots {
   constructor(
     private readonly slots: number,
     private readonly places: number,
+    private readonly maxWaitMs = MAX_WAIT_MS,
   ) {}
 
   /**
    * Runs a task in its turn. The task may call `rest`, which leaves its slot empty for a time in ms after it. Refuses
-   * `UNAVAILABLE` when too many tasks wait that go before it.
+   * `UNAVAILABLE` when too many tasks wait that go before it, or when its turn does not come in time.
    */
   async run<T>(turn: Turn, task: (rest: (ms: number) => void) => Promise<T>): Promise<T> {
     if (this.#running < this.slots) {
@@ -90,11 +93,28 @@ export class FairSlots {
   #wait(turn: Turn): Promise<void> {
     return new Promise((resolve, reject) => {
       const line = this.#lines.get(turn.sender) ?? { turn, waiters: [] };
-      line.waiters.push({ start: resolve, refuse: reject });
+      const limit = setTimeout(() => this.#giveUp(line, waiter), this.maxWaitMs);
+      const waiter: Waiter = {
+        start: () => {
+          clearTimeout(limit);
+          resolve();
+        },
+        refuse: (error) => {
+          clearTimeout(limit);
+          reject(error);
+        },
+      };
+      line.waiters.push(waiter);
       this.#lines.set(turn.sender, line);
       this.#waiting += 1;
       if (this.#waiting > this.places) this.#refuseLast();
     });
+  }
+
+  #giveUp(line: Line, waiter: Waiter): void {
+    line.waiters.splice(line.waiters.indexOf(waiter), 1);
+    this.#left(line);
+    waiter.refuse(tooManyWait());
   }
 
   #refuseLast(): void {

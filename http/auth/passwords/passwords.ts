@@ -39,10 +39,7 @@ export interface PasswordTurn extends Turn {
 /** Turn of the service itself, and of secrets that operators set. */
 const OWN: PasswordTurn = { sender: "the service", operator: true };
 
-/**
- * Hashes and checks passwords. A process has one instance, which bounds the memory that logins take. The places are so few
- * that a password is checked before its request has waited for as long as an answer may take.
- */
+/** Hashes and checks passwords. A process has one instance, which bounds the memory that logins take. */
 export class Passwords {
   private readonly operators = new FairSlots(1, 20);
   private readonly others = new FairSlots(2, 40);

@@ -59,9 +59,12 @@ class ScryptProcess {
     this.#child.channel?.ref();
     const hash = new Promise<Buffer>((resolve, reject) => (this.#ended = { resolve, reject }));
     const limit = setTimeout(() => this.#end(new Error(`a hash took longer than ${limitMs} ms`)), limitMs);
-    // A process that cannot be reached has ended, or ends now.
-    this.#child.send(input, (error) => error !== null && this.#end(new ProcessEnded(error.message)));
     try {
+      // A process that could not be started has no channel, and reports its error later.
+      if (this.#child.connected) {
+        // A process that cannot be reached has ended, or ends now.
+        this.#child.send(input, (error) => error !== null && this.#end(new ProcessEnded(error.message)));
+      }
       return await hash;
     } finally {
       clearTimeout(limit);

@@ -5,7 +5,7 @@
 
 import type { BucketSize } from "../../request/throttle.js";
 
-/** Longest wait of an answer, in ms. A sender whose answers wait this long is refused at the edge. */
+/** Longest wait of an answer, in ms. Further requests of a sender whose answers wait this long are refused at the edge. */
 export const LONGEST_WAIT_MS = 2_000;
 /** Most answers that wait at once. One more is sent at once, so that their requests take no more memory. */
 const MAX_WAITING = 5_000;
@@ -26,23 +26,17 @@ export class Slowdown {
   /** Calls `answer` at the pace of the sender: at once, or after at most `LONGEST_WAIT_MS`. */
   answer(sender: string, answer: () => void): void {
     const now = performance.now();
-    const usedUntil = this.#usedUntilOf(sender, now) + this.#spacingMs;
+    const usedUntil = Math.max(now, this.#usedUntil.get(sender) ?? now) + this.#spacingMs;
     const waitMs = usedUntil - this.#aheadMs - now;
     this.#usedUntil.delete(sender);
     this.#usedUntil.set(sender, Math.min(usedUntil, now + this.#aheadMs + LONGEST_WAIT_MS));
     this.#forget(now);
-    if (waitMs <= 0 || this.#waiting >= MAX_WAITING) {
-      answer();
-      return;
-    }
-    this.#waiting += 1;
-    setTimeout(
-      () => {
-        this.#waiting -= 1;
-        answer();
-      },
-      Math.min(waitMs, LONGEST_WAIT_MS),
-    );
+    this.#later(Math.min(waitMs, LONGEST_WAIT_MS), answer);
+  }
+
+  /** Calls `refuse` after the longest wait, so that a client that repeats what is refused does so rarely. */
+  refuse(refuse: () => void): void {
+    this.#later(LONGEST_WAIT_MS, refuse);
   }
 
   /** Resolves when a sender may have such an answer. */
@@ -52,12 +46,21 @@ export class Slowdown {
 
   /** Returns whether a further answer to the sender would wait longer than the longest wait. */
   isFull(sender: string): boolean {
+    const usedUntil = this.#usedUntil.get(sender);
     const now = performance.now();
-    return this.#usedUntilOf(sender, now) + this.#spacingMs > now + this.#aheadMs + LONGEST_WAIT_MS;
+    return usedUntil !== undefined && usedUntil + this.#spacingMs > now + this.#aheadMs + LONGEST_WAIT_MS;
   }
 
-  #usedUntilOf(sender: string, now: number): number {
-    return Math.max(now, this.#usedUntil.get(sender) ?? now);
+  #later(ms: number, answer: () => void): void {
+    if (ms <= 0 || this.#waiting >= MAX_WAITING) {
+      answer();
+      return;
+    }
+    this.#waiting += 1;
+    setTimeout(() => {
+      this.#waiting -= 1;
+      answer();
+    }, ms);
   }
 
   /** Drops the least recently changed senders that have their whole rate again. */

@@ -1,10 +1,13 @@
 /**
- * Turns of the requests of each sender: a few are in progress at a time, and the others wait. So the request of another
- * sender comes after a few of a flood, and not after all of it.
+ * Turns of the requests of each sender until they are admitted: a few are checked at a time, and the others wait. So the
+ * request of another sender comes after a few of a flood, and not after all of it. What an admitted request does is bounded
+ * by its tokens.
  */
 
-/** Requests of a sender that are in progress at a time. */
+/** Requests of a sender that are checked at a time. */
 const AT_ONCE = 8;
+/** Requests of a sender that wait. Further ones are refused. */
+const MAX_WAITING = 1_000;
 /** Longest turn, in ms. A request that takes longer mostly waits, such as for the database, and keeps nobody up. */
 const LONGEST_TURN_MS = 50;
 
@@ -22,12 +25,17 @@ export class Turns {
 
   constructor(
     private readonly atOnce = AT_ONCE,
+    private readonly maxWaiting = MAX_WAITING,
     private readonly longestMs = LONGEST_TURN_MS,
   ) {}
 
-  /** Calls `start` in the turn of a request. The returned function ends the turn, or gives it up before it has begun. */
-  enter(name: string, start: () => void): () => void {
+  /**
+   * Calls `start` in the turn of a request. The returned function ends the turn, or gives it up before it has begun. Returns
+   * `undefined`, and never calls `start`, when too many requests of the sender wait.
+   */
+  enter(name: string, start: () => void): (() => void) | undefined {
     const sender = this.#senders.get(name) ?? { running: 0, waiting: new Set(), isDue: false };
+    if (sender.waiting.size >= this.maxWaiting) return undefined;
     this.#senders.set(name, sender);
     let timer: NodeJS.Timeout | undefined;
     const end = (): void => {

@@ -19,6 +19,9 @@ export type Report =
   | { readonly kind: "ended"; readonly tally: Tally }
   | { readonly kind: "failed"; readonly reason: string };
 
+/** Longest time in ms until the process has sent its first request, or has the answers to its last ones. */
+const ANSWER_MS = 60_000;
+
 export class AttackProcess {
   readonly #child: ChildProcess;
   readonly #priority: LowPriority;
@@ -61,7 +64,7 @@ export class AttackProcess {
     kind: K,
   ): Promise<Extract<Report, { readonly kind: K }>> {
     const answered = new AbortController();
-    const { signal } = answered;
+    const signal = AbortSignal.any([answered.signal, AbortSignal.timeout(ANSWER_MS)]);
     const answer = once(this.#child, "message", { signal });
     const exit = once(this.#child, "exit", { signal }).then(() => undefined);
     // The one that loses the race is aborted.

@@ -7,7 +7,8 @@ import { listOrders } from "../../../db/queries/trading/orders.js";
 import type { Reference } from "../../../http/reference/reference.js";
 import { NotStarted } from "../../../http/request/errors.js";
 import { ANSWER_MS } from "../../../http/request/in-time.js";
-import { inTurn, ordersPage } from "../../../http/surface-a/wallet-lists.js";
+import { KEY_BUCKETS } from "../../../http/request/throttle.js";
+import { inTurn, ordersPage, previewInTurn } from "../../../http/surface-a/wallet-lists.js";
 import { LongWork } from "../../../stream/services/long-work.js";
 import { freshDatabase, type FreshDatabase } from "../../support/servers.js";
 import { usualLongestTurnMs } from "../../support/loop/turns.js";
@@ -144,5 +145,28 @@ describe("long lists", function () {
     expect(performance.now() - began).to.be.below(ANSWER_MS);
     end();
     await running;
+  });
+});
+
+describe("the previews of a trader", () => {
+  it("are made one after the other, and refused when too many wait", async () => {
+    const longWork = new LongWork();
+    const begun: string[] = [];
+    let end: () => void = () => undefined;
+    const ended = new Promise<void>((resolve) => (end = resolve));
+    const preview = (traderId: string): Promise<void> =>
+      previewInTurn(longWork, traderId, () => {
+        begun.push(traderId);
+        return ended;
+      });
+    const most = Array.from({ length: KEY_BUCKETS.read.capacity }, () => preview("ann"));
+    const beyond: unknown = await preview("ann").catch((error: unknown) => error);
+    expect(beyond).to.be.instanceOf(NotStarted).with.property("code", "RATE_LIMIT_EXCEEDED");
+    const other = preview("bob");
+    await Promise.resolve();
+    expect(begun).to.deep.equal(["ann", "bob"]);
+    end();
+    await Promise.all([...most, other]);
+    expect(begun).to.have.length(most.length + 1);
   });
 });

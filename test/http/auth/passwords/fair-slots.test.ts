@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { Refused } from "../../../../http/request/errors.js";
 import { FairSlots, type Turn } from "../../../../http/auth/passwords/fair-slots.js";
 
 /** Slots whose tasks end one after the other, and the names of the tasks in the order in which they began. */
@@ -41,6 +42,17 @@ describe("fair slots", () => {
     expect(desk.began).to.deep.equal(["a1", "b1"]);
     await desk.finish();
     expect(desk.began).to.deep.equal(["a1", "b1", "c1"]);
+  });
+
+  it("refuse a task whose turn does not come in time, and go on", async () => {
+    const slots = new FairSlots(1, 9, 20);
+    const held = slots.run({ sender: "a" }, () => new Promise<void>((resolve) => setTimeout(resolve, 60)));
+    const late: unknown = await slots
+      .run({ sender: "b" }, () => Promise.resolve())
+      .catch((error: unknown) => error);
+    expect(late).to.be.instanceOf(Refused).with.property("code", "UNAVAILABLE");
+    await held;
+    expect(await slots.run({ sender: "b" }, () => Promise.resolve("in time"))).to.equal("in time");
   });
 
   it("stay empty for a while after a task that asks for a rest", async () => {

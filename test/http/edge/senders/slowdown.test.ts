@@ -71,17 +71,21 @@ describe("an answer that costs no token", function () {
     expect(Math.min(...refused.times)).to.be.below(SPACING_MS);
   });
 
-  it("is that of the edge for each request of an address of which too many wait", async () => {
+  it("is that of the edge for each request of an address of which too many wait, and comes late too", async () => {
     const mostAtOnce = AT_ONCE + LONGEST_WAIT_MS / SPACING_MS;
     const from = { headers: { "X-Forwarded-For": "203.0.113.4" } };
-    const flood = repeated(2 * mostAtOnce, { target: "/v3/no/such/route", ...from });
-    const answers = await Promise.all(flood.map((raw) => send(stack.url, raw)));
-    const answered = answers.filter(({ status }) => status === 404);
-    expect(answered.length).to.be.at.least(mostAtOnce);
-    const refused = answers.filter(({ status }) => status === 403);
-    expect(refused.length).to.equal(flood.length - answered.length);
-    expect(refused[0]?.headers.get("content-type")).to.include("text/html");
+    const flood = repeated(2 * mostAtOnce, { target: "/v3/no/such/route" });
+    const answers = await Promise.all(flood.map((raw) => timed("203.0.113.4", [raw])));
+    const statuses = answers.map((answer) => answer.statuses.join());
+    expect(new Set(statuses)).to.deep.equal(new Set(["404", "403"]));
+    expect(statuses.filter((status) => status === "404").length).to.be.at.least(mostAtOnce);
+    const refused = answers.filter((answer) => answer.statuses.includes(403));
+    expect(Math.min(...refused.map(({ times }) => sum(times)))).to.be.at.least(LONGEST_WAIT_MS - 5);
     expect((await send(stack.url, { target: "/v3/public/ticks", ...from })).status).to.equal(200);
+  });
+
+  it("is given to an address that sends for the first time, however low the rate of the edge is", () => {
+    expect(new Slowdown({ capacity: 0.05, refillPerSec: 0.1 }).isFull("a")).to.equal(false);
   });
 });
 
