@@ -142,7 +142,8 @@ export async function pageReply<
   { items, others }: { readonly items: readonly Row[]; readonly others: Others },
   onWire: (row: Row) => Item,
 ) {
-  return replyOf<Item, Others>(await serializeRows(pieces, items, onWire), items.length, others);
+  const json = jsonOf(await serializeRows(pieces, items, onWire), others);
+  return { body: new Serialized<{ items: Item[] } & Others>(() => json, json), rows: items.length };
 }
 
 /**
@@ -161,17 +162,13 @@ async function replyInSlices<Row, Item extends object>(
     slices.push(...(await serializeRows(pieces, rows, await onWireOf(rows))));
     count += rows.length;
   });
-  return replyOf<Item, typeof others>(slices, count, others);
+  const json = jsonOf(slices, others);
+  return { body: new Serialized<{ items: Item[] } & typeof others>(() => json, json), rows: count };
 }
 
-/** Returns the answer of a list with the JSON of its rows. */
-function replyOf<Item extends object, Others extends object>(
-  rows: readonly Buffer[],
-  count: number,
-  others: Others,
-) {
+/** Returns the JSON of a list: that of its rows, and its other fields behind them. */
+function jsonOf(rows: readonly Buffer[], others: object): Buffer {
   const fields = JSON.stringify(others).slice(1);
   const end = Buffer.from(fields === "}" ? "]}" : `],${fields}`);
-  const json = Buffer.concat([Buffer.from('{"items":['), ...rows, end]);
-  return { body: new Serialized<{ items: Item[] } & Others>(() => json, json), rows: count };
+  return Buffer.concat([Buffer.from('{"items":['), ...rows, end]);
 }

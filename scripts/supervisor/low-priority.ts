@@ -89,12 +89,9 @@ export class LowPriority {
 
   /** Returns false when Linux refuses the change for now. A change that is not permitted is left out. */
   #lower(pid: number): boolean {
-    const isLowered = this.#attempt(() => {
-      const autogroup = `/proc/${pid}/autogroup`;
-      // A process may have lowered its own priority further.
-      const own = Number(/nice (-?\d+)/.exec(fs.readFileSync(autogroup, "utf8"))?.[1]);
-      if (own < this.niceness) fs.writeFileSync(autogroup, String(this.niceness), { flag: "r+" });
-    });
+    const isLowered = this.#attempt(() =>
+      fs.writeFileSync(`/proc/${pid}/autogroup`, String(this.niceness), { flag: "r+" }),
+    );
     const nice = Math.min(HIGHEST_NICE, os.getPriority() + this.niceness);
     for (const thread of threadsOf(pid))
       this.#attempt(() => {

@@ -36,11 +36,10 @@ class ScryptProcess {
 
   /** `onEnd`: called when the process can compute no more hashes. */
   constructor(private readonly onEnd: (process: ScryptProcess) => void) {
-    // The session of a detached process has a priority of its own. The process has no use for the environment.
+    // The process has no use for the environment.
     this.#child = fork(PROGRAM, {
       env: {},
       execArgv: [],
-      detached: true,
       serialization: "advanced",
       stdio: ["ignore", "ignore", "ignore", "ipc"],
     });

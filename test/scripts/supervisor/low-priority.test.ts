@@ -111,32 +111,6 @@ describe("low priority", function () {
     }),
   );
 
-  (hasAutogroups ? it : it.skip)(
-    "leaves an autogroup whose priority is lower already (needs autogroups)",
-    async () => {
-      const children = [1, 2].map(() => spawn("sleep", ["60"], { detached: true, stdio: "ignore" }));
-      const [lower = 0, other = 0] = children.map(({ pid }) => pid);
-      const lowPriority = new LowPriority(quiet);
-      try {
-        // Linux lets users other than root change one autogroup in a tenth of a second.
-        await until(() => {
-          try {
-            fs.writeFileSync(`/proc/${lower}/autogroup`, "12", { flag: "r+" });
-            return true;
-          } catch {
-            return false;
-          }
-        });
-        for (const pid of [lower, other]) lowPriority.add({ pid, onExit: quiet });
-        await until(() => autogroupNice(other) === 4);
-        expect(autogroupNice(lower)).to.equal(12);
-      } finally {
-        lowPriority.stop();
-        for (const child of children) child.kill();
-      }
-    },
-  );
-
   for (const [what, method, code] of [
     ["the list of processes cannot be read", "readdirSync", "EMFILE"],
     ["no change is permitted", "writeFileSync", "EACCES"],
