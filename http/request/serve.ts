@@ -151,7 +151,8 @@ export function serve(route: Route, admission: Admission, checkAnswers: boolean)
     const incoming = incomingOf(req, res);
     res.set(route.headers?.(incoming) ?? {});
     const admitted = await admission.admit(route, incoming, res);
-    localsOf(res).endTurn?.();
+    // The tokens of a caller bound what follows; a request without a caller has none, and keeps its turn.
+    if (admitted.caller !== undefined) localsOf(res).endTurn?.();
     const { attempt } = admitted;
     if (attempt?.kind === "repeat") {
       res.set(REPLAYED_HEADER);

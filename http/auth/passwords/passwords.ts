@@ -2,7 +2,7 @@
 
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import { FairSlots, type Turn } from "./fair-slots.js";
-import { ScryptProcesses } from "./scrypt.js";
+import { ScryptThreads } from "./scrypt.js";
 
 /** Work factor of scrypt: `N = 2 ** log2N`, and the parallelism `p`; `r` is 8. */
 export interface PasswordCost {
@@ -43,7 +43,7 @@ const OWN: PasswordTurn = { sender: "the service", operator: true };
 export class Passwords {
   private readonly operators = new FairSlots(1, 20);
   private readonly others = new FairSlots(2, 40);
-  private readonly scrypt = new ScryptProcesses();
+  private readonly scrypt = new ScryptThreads();
   /** Checked in place of the hash that an unknown account does not have. No password fits it. */
   private readonly dummy: string;
 

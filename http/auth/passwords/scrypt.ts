@@ -1,12 +1,10 @@
 /**
- * Scrypt in processes of its own. A hash takes a core for a tenth of a second, and many of them at once, as in a flood of
- * sign-ins, must not take the cores from the event loop; see `scrypt-process.mjs`. A thread would not do: whenever it
- * returns the 32 MB of a hash, the event loop waits for it, at the low priority of the thread.
+ * Scrypt on threads of its own. A hash takes a core for a tenth of a second, and many of them at once, as in a flood of
+ * sign-ins, must not take the cores from the event loop; see `scrypt-thread.mjs`.
  */
 
-import { type ChildProcess, fork } from "node:child_process";
 import type { ScryptOptions } from "node:crypto";
-import { fileURLToPath } from "node:url";
+import { Worker as Thread } from "node:worker_threads";
 
 /** Input of scrypt, and the length of its output in bytes. */
 export interface ScryptInput {
@@ -16,70 +14,52 @@ export interface ScryptInput {
   readonly options: ScryptOptions;
 }
 
-/** Message of a process: the hash, or the error of scrypt. */
-type Result = { readonly hash: Uint8Array } | { readonly error: Error };
-
-const PROGRAM = fileURLToPath(new URL("scrypt-process.mjs", import.meta.url));
-/** Time in ms after which a process without work ends. */
-const IDLE_MS = 60_000;
+const THREAD = new URL("scrypt-thread.mjs", import.meta.url);
+/** Time in ms after which a thread without work ends. */
+const IDLE_MS = 10_000;
 /** Longest time of a hash in ms. */
 const HASH_MS = 10_000;
 
-/** The process ended before its hash was computed. */
-class ProcessEnded extends Error {}
+/** The thread ended before its hash was computed. */
+class ThreadEnded extends Error {}
 
-/** A process, and the end of the hash that it computes. It keeps the service from no end while it has no work. */
-class ScryptProcess {
-  readonly #child: ChildProcess;
+/** A thread, and the end of the hash that it computes. It keeps no process alive while it has no work. */
+class ScryptThread {
+  readonly #thread = new Thread(THREAD, { execArgv: [] });
   #ended: { resolve: (hash: Buffer) => void; reject: (error: Error) => void } | undefined;
   #ending: NodeJS.Timeout | undefined;
 
-  /** `onEnd`: called when the process can compute no more hashes. */
-  constructor(private readonly onEnd: (process: ScryptProcess) => void) {
-    // The process has no use for the environment.
-    this.#child = fork(PROGRAM, {
-      env: {},
-      execArgv: [],
-      serialization: "advanced",
-      stdio: ["ignore", "ignore", "ignore", "ipc"],
-    });
-    this.#child.on("message", (result: Result) => {
-      if ("hash" in result) this.#ended?.resolve(Buffer.from(result.hash));
-      else this.#ended?.reject(result.error);
-    });
-    this.#child.on("error", (error) => this.#fail(error));
-    this.#child.on("exit", () => this.#fail(new ProcessEnded("a process of scrypt has ended")));
+  /** `onEnd`: called when the thread can compute no more hashes. */
+  constructor(private readonly onEnd: (thread: ScryptThread) => void) {
+    this.#thread.on("message", (hash: Uint8Array) => this.#ended?.resolve(Buffer.from(hash)));
+    // An error ends the thread.
+    this.#thread.on("error", (error) => this.#fail(error));
+    this.#thread.on("exit", () => this.#fail(new ThreadEnded("a thread of scrypt has ended")));
   }
 
-  /** Returns the hash. Rejects with the error of scrypt, `ProcessEnded`, or after the limit, which ends the process. */
+  /** Returns the hash. Rejects with the error of scrypt, `ThreadEnded`, or after the limit, which ends the thread. */
   async hash(input: ScryptInput, limitMs: number): Promise<Buffer> {
     clearTimeout(this.#ending);
-    this.#child.ref();
-    this.#child.channel?.ref();
+    this.#thread.ref();
     const hash = new Promise<Buffer>((resolve, reject) => (this.#ended = { resolve, reject }));
     const limit = setTimeout(() => this.#end(new Error(`a hash took longer than ${limitMs} ms`)), limitMs);
+    this.#thread.postMessage(input);
     try {
-      // A process that could not be started has no channel, and reports its error later.
-      if (this.#child.connected) {
-        // A process that cannot be reached has ended, or ends now.
-        this.#child.send(input, (error) => error !== null && this.#end(new ProcessEnded(error.message)));
-      }
       return await hash;
     } finally {
       clearTimeout(limit);
-      this.#child.unref();
-      this.#child.channel?.unref();
+      this.#thread.unref();
     }
   }
 
-  /** Ends the process unless it has work before. */
+  /** Ends the thread unless it has work before. */
   endWhenIdle(): void {
-    this.#ending = setTimeout(() => this.#end(new ProcessEnded("a process had no work")), IDLE_MS).unref();
+    this.#ending = setTimeout(() => this.#end(new ThreadEnded("a thread had no work")), IDLE_MS).unref();
   }
 
   #end(reason: Error): void {
     this.#fail(reason);
-    this.#child.kill("SIGKILL");
+    void this.#thread.terminate();
   }
 
   #fail(error: Error): void {
@@ -88,32 +68,32 @@ class ScryptProcess {
   }
 }
 
-/** Processes that compute one hash each at a time, as many as the caller asks for at once. */
-export class ScryptProcesses {
-  /** Processes without work. The one that worked last is at the end. */
-  #idle: ScryptProcess[] = [];
+/** Threads that compute one hash each at a time, as many as the caller asks for at once. */
+export class ScryptThreads {
+  /** Threads without work. The one that worked last is at the end. */
+  #idle: ScryptThread[] = [];
 
   constructor(private readonly limitMs: number = HASH_MS) {}
 
   /** Returns the hash. Rejects with the error of scrypt, and a hash that takes too long. */
   async hash(input: ScryptInput): Promise<Buffer> {
     try {
-      return await this.#hashIn(this.#idle.pop() ?? this.#newProcess(), input);
+      return await this.#hashOn(this.#idle.pop() ?? this.#newThread(), input);
     } catch (error) {
-      // An idle process may have ended a moment ago.
-      if (error instanceof ProcessEnded) return this.#hashIn(this.#newProcess(), input);
+      // An idle thread may have ended a moment ago.
+      if (error instanceof ThreadEnded) return this.#hashOn(this.#newThread(), input);
       throw error;
     }
   }
 
-  async #hashIn(process: ScryptProcess, input: ScryptInput): Promise<Buffer> {
-    const hash = await process.hash(input, this.limitMs);
-    this.#idle.push(process);
-    process.endWhenIdle();
+  async #hashOn(thread: ScryptThread, input: ScryptInput): Promise<Buffer> {
+    const hash = await thread.hash(input, this.limitMs);
+    this.#idle.push(thread);
+    thread.endWhenIdle();
     return hash;
   }
 
-  #newProcess(): ScryptProcess {
-    return new ScryptProcess((ended) => (this.#idle = this.#idle.filter((process) => process !== ended)));
+  #newThread(): ScryptThread {
+    return new ScryptThread((ended) => (this.#idle = this.#idle.filter((thread) => thread !== ended)));
   }
 }

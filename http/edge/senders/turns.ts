@@ -1,7 +1,7 @@
 /**
  * Turns of the requests of each sender until they are admitted: a few are checked at a time, and the others wait. So the
  * request of another sender comes after a few of a flood, and not after all of it. What an admitted request does is bounded
- * by its tokens.
+ * by the tokens of its caller; one without a caller keeps its turn until it is answered.
  */
 
 /** Requests of a sender that are checked at a time. */

@@ -5,7 +5,7 @@ import type { Row } from "../../../scripts/bench/table.js";
 import { startStack, type Stack } from "../../support/stack.js";
 
 describe("the bench of hostile traders", function () {
-  this.timeout(300_000);
+  this.timeout(900_000);
   let stack: Stack;
 
   before(async () => {

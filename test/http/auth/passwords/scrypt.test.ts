@@ -1,10 +1,10 @@
-import type { ChildProcess } from "node:child_process";
 import { scryptSync } from "node:crypto";
-import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
+import { readdirSync } from "node:fs";
 import os from "node:os";
+import type { Worker as Thread } from "node:worker_threads";
 import { expect } from "chai";
-import { ScryptProcesses, type ScryptInput } from "../../../../http/auth/passwords/scrypt.js";
+import { ScryptThreads, type ScryptInput } from "../../../../http/auth/passwords/scrypt.js";
 import { until } from "../../../support/until.js";
 
 const input = (password: string, N = 1_024): ScryptInput => ({
@@ -14,20 +14,13 @@ const input = (password: string, N = 1_024): ScryptInput => ({
   options: { N, r: 8, p: 1, maxmem: 2 ** 28 },
 });
 
-/** Calls `listener` with each process that is started, until the returned function is called. */
-function onStart(listener: (child: ChildProcess) => void): () => void {
-  const onMessage = (message: unknown): void => listener((message as { process: ChildProcess }).process);
-  subscribe("child_process", onMessage);
-  return () => unsubscribe("child_process", onMessage);
-}
-
-describe("the processes of scrypt", () => {
+describe("the threads of scrypt", () => {
   it("compute the hashes of node:crypto, several at once and one after the other", async () => {
-    const processes = new ScryptProcesses();
+    const threads = new ScryptThreads();
     const hashOf = ({ password, salt, bytes, options }: ScryptInput): string =>
       scryptSync(password, salt, bytes, options).toString("hex");
     for (const names of [["a", "b", "c"], ["d"], ["e"]]) {
-      const hashes = await Promise.all(names.map((name) => processes.hash(input(name))));
+      const hashes = await Promise.all(names.map((name) => threads.hash(input(name))));
       expect(hashes.map((hash) => hash.toString("hex"))).to.deep.equal(
         names.map((name) => hashOf(input(name))),
       );
@@ -35,75 +28,53 @@ describe("the processes of scrypt", () => {
   });
 
   it("reject what scrypt refuses, and go on", async () => {
-    const processes = new ScryptProcesses();
-    const error: unknown = await processes.hash(input("a", 1_000)).catch((refused: unknown) => refused);
+    const threads = new ScryptThreads();
+    const error: unknown = await threads.hash(input("a", 1_000)).catch((refused: unknown) => refused);
     expect(error).to.be.instanceOf(Error);
-    expect(await processes.hash(input("a"))).to.have.length(32);
+    expect(await threads.hash(input("a"))).to.have.length(32);
   });
 
   it("that end without work, or with it, lose no hash", async () => {
-    const started: ChildProcess[] = [];
-    const kill = async (child: ChildProcess | undefined): Promise<void> => {
-      const exited = child === undefined ? undefined : once(child, "exit");
-      child?.kill("SIGKILL");
-      await exited;
-    };
-    const stop = onStart((child) => started.push(child));
+    const started: Thread[] = [];
+    const onThread = (thread: Thread): unknown => started.push(thread);
+    process.on("worker", onThread);
     try {
-      const processes = new ScryptProcesses();
-      await processes.hash(input("a"));
-      await kill(started.at(-1));
-      const afterIt = await processes.hash(input("b"));
-      const ending = kill(started.at(-1));
-      const meanwhile = await processes.hash(input("b"));
+      const threads = new ScryptThreads();
+      await threads.hash(input("a"));
+      await started.at(-1)?.terminate();
+      const afterIt = await threads.hash(input("b"));
+      const ending = started.at(-1)?.terminate();
+      const meanwhile = await threads.hash(input("b"));
       await ending;
-      const [before, hashing] = [started.length, processes.hash(input("b", 2 ** 15))];
-      await kill(started.at(-1));
+      const [before, hashing] = [started.length, threads.hash(input("b", 2 ** 15))];
+      await started.at(-1)?.terminate();
       expect(await hashing).to.have.length(32);
       expect(meanwhile.equals(afterIt)).to.equal(true);
       expect([before, started.length], "each has one follower").to.deep.equal([3, 4]);
     } finally {
-      stop();
+      process.off("worker", onThread);
     }
   });
 
   it("end when a hash takes too long, which is rejected", async () => {
-    const exits: Promise<unknown>[] = [];
-    const stop = onStart((child) => exits.push(once(child, "exit")));
-    try {
-      const slow = input("a", 2 ** 14);
-      const hashing = new ScryptProcesses(50).hash({ ...slow, options: { ...slow.options, p: 200 } });
-      const error: unknown = await hashing.catch((refused: unknown) => refused);
-      expect(String(error)).to.equal("Error: a hash took longer than 50 ms");
-      expect(exits).to.have.length(1);
-      await Promise.all(exits);
-    } finally {
-      stop();
-    }
-  });
-
-  it("end with the process that has started them", async () => {
-    const started: ChildProcess[] = [];
-    const stop = onStart((child) => started.push(child));
-    await new ScryptProcesses().hash(input("a"));
-    stop();
-    const [child] = started;
-    if (child === undefined) throw new Error("no process was started");
-    const exited = once(child, "exit");
-    // The channel of a process that was killed is closed too.
-    child.disconnect();
+    const started = once(process, "worker") as Promise<[Thread]>;
+    const threads = new ScryptThreads(50);
+    const slow = input("a", 2 ** 14);
+    const hashing = threads.hash({ ...slow, options: { ...slow.options, p: 20 } });
+    const [thread] = await started;
+    const exited = once(thread, "exit");
+    const error: unknown = await hashing.catch((refused: unknown) => refused);
+    expect(String(error)).to.equal("Error: a hash took longer than 50 ms");
     await exited;
   });
 
   it("have a lower priority than the event loop", async function () {
     if (process.platform !== "linux") this.skip();
-    const started: ChildProcess[] = [];
-    const stop = onStart((child) => started.push(child));
-    const hashing = new ScryptProcesses().hash(input("a", 2 ** 16));
-    stop();
-    const pid = started[0]?.pid ?? 0;
-    expect(pid).to.be.above(0);
-    await until(() => os.getPriority(pid) > os.getPriority());
+    const own = os.getPriority(process.pid);
+    const lower = (): number =>
+      readdirSync("/proc/self/task").filter((thread) => os.getPriority(Number(thread)) > own).length;
+    const hashing = new ScryptThreads().hash(input("a", 2 ** 16));
+    await until(() => lower() > 0);
     await hashing;
   });
 });
