@@ -118,7 +118,7 @@ describe("passwords", () => {
     const others = Array.from({ length: 20 }, (_, index) => check(`other ${index}`, false));
     await check("operator", true);
     expect(ended.length).to.be.below(10);
-    // Those that wait for too long on a busy machine are refused.
+    // A busy machine refuses checks that wait for too long.
     await Promise.allSettled(others);
   });
 });
