@@ -15,9 +15,8 @@ const MOCHA = path.join(ROOT, "node_modules", "mocha", "bin", "mocha.js");
 const CHROMIUM = path.join(ROOT, "test", "support", "console", "install.ts");
 
 const ALL_TESTS = "test/**/*.test.ts";
-/** Tests that start processes and mostly wait for them: the roles of one build, and those of two builds side by side. */
-const PROCESSES = ["test/scripts/**/*.test.ts"];
-const BUILDS = ["test/builds/**/*.test.ts"];
+/** Tests that start processes and mostly wait for them. */
+const PROCESSES = ["test/builds/**/*.test.ts", "test/scripts/**/*.test.ts"];
 /** Tests in a browser. */
 const BROWSER = ["test/http/console/**/*.test.ts", "test/http/client/browser.test.ts"];
 /** Tests that use every core, and neither a server nor the time of day. */
@@ -36,10 +35,9 @@ const without = (...patterns) => patterns.flatMap((pattern) => ["--ignore", patt
 
 /** The lanes; the output of the first one is shown while it runs. */
 const LANES = [
-  { name: "others", args: [ALL_TESTS, ...without(...PROCESSES, ...BUILDS, ...GATEWAYS, ...SIMULATION)] },
+  { name: "others", args: [ALL_TESTS, ...without(...PROCESSES, ...GATEWAYS, ...SIMULATION)] },
   { name: "gateways", args: [...GATEWAYS, ...without(...BROWSER)] },
   { name: "processes", args: PROCESSES },
-  { name: "builds", args: BUILDS },
   { name: "browser", args: BROWSER, needsChromium: true },
   { name: "brand and prefix", args: BRANDED, env: { SIGNATURE_BRAND: "Acme", SERVICE_PREFIX: "abc" } },
   { name: "simulation", args: SIMULATION, inBackground: true },
