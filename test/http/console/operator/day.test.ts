@@ -272,14 +272,17 @@ describe("the operators' day in the console", function () {
   it("corrects an event and a market, and cancels an event with a second operator", async () => {
     const { stack } = served;
     const { eventId, marketId } = await newMarket(stack);
-    const { page } = await visitAs(stack.operatorLogin, "owner", `/operator/events/${eventId}`);
+    const visit = await visitAs(stack.operatorLogin, "owner", `/operator/events/${eventId}`);
+    const { page } = visit;
     await button(page, "Correct").click();
     await page.getByLabel("Description").fill("Ants at Bees, moved");
+    await expectSound(visit);
     await page.getByLabel("Visible to traders and visitors").uncheck();
     await button(page, "Save the changes").click();
     await page.getByRole("heading", { name: "Ants at Bees, moved" }).waitFor();
     await button(page, "Correct Who wins").click();
     await page.getByRole("dialog").getByLabel("In-play delay, ms").fill("2000");
+    await expectSound(visit);
     await button(page, "Save the changes").click();
     await page.getByRole("dialog").waitFor({ state: "hidden" });
     const operator = await operatorCalls(stack);
