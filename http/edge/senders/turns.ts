@@ -4,8 +4,9 @@
  * by the tokens of its caller; one without a caller keeps its turn until it is answered.
  */
 
-/** Requests of a sender that are checked at a time. */
-const AT_ONCE = 8;
+/** Requests of a sender that are checked at a time, and those of them that begin in one iteration of the event loop. */
+const AT_ONCE = 64;
+const BEGIN_AT_ONCE = 16;
 /** Requests of a sender that wait. Further ones are refused. */
 const MAX_WAITING = 1_000;
 /** Longest turn, in ms. A request that takes longer mostly waits, such as for the database, and keeps nobody up. */
@@ -15,7 +16,7 @@ interface Sender {
   running: number;
   /** Starts of the requests that wait, in order. */
   readonly waiting: Set<() => void>;
-  /** True while the next of them starts with the next iteration of the event loop. */
+  /** True while the next of them begin with the next iteration of the event loop. */
   isDue: boolean;
 }
 
@@ -27,6 +28,7 @@ export class Turns {
     private readonly atOnce = AT_ONCE,
     private readonly maxWaiting = MAX_WAITING,
     private readonly longestMs = LONGEST_TURN_MS,
+    private readonly beginAtOnce = BEGIN_AT_ONCE,
   ) {}
 
   /**
@@ -58,7 +60,7 @@ export class Turns {
     };
   }
 
-  /** Starts the next request of a sender, one in each iteration of the event loop, or forgets a sender without one. */
+  /** Begins the next requests of a sender, a few in each iteration of the event loop, or forgets a sender without one. */
   #next(name: string, sender: Sender): void {
     if (sender.isDue) return;
     if (sender.waiting.size === 0) {
@@ -68,12 +70,13 @@ export class Turns {
     if (sender.running >= this.atOnce) return;
     sender.isDue = true;
     setImmediate(() => {
-      sender.isDue = false;
-      const [begin] = sender.waiting;
-      if (begin !== undefined) {
+      for (let begun = 0; begun < this.beginAtOnce && sender.running < this.atOnce; begun += 1) {
+        const [begin] = sender.waiting;
+        if (begin === undefined) break;
         sender.waiting.delete(begin);
         begin();
       }
+      sender.isDue = false;
       this.#next(name, sender);
     });
   }

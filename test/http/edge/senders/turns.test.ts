@@ -22,8 +22,8 @@ describe("the turns of requests", () => {
     for (const end of ends) end?.();
   });
 
-  it("begin in order as others end, each of which ends once, one in an iteration of the event loop", async () => {
-    const turns = new Turns(2, 9, LONG_MS);
+  it("begin in order as others end, each of which ends once, a few in an iteration of the event loop", async () => {
+    const turns = new Turns(2, 9, LONG_MS, 1);
     const [first, second, third, fourth] = enter(turns, "a1", "a2", "a3", "a4", "a5", "a6");
     for (const end of [first, first, second]) end?.();
     enter(turns, "b1");
