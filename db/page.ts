@@ -103,45 +103,26 @@ export async function pageByMonth<Row>(
 /** Number of rows that are converted at once; more would hold the event loop for several ms. */
 const SLICE_ROWS = 500;
 
-/** Reads a slice of a page. */
-export type ReadSlice<Row> = (db: Queries, request: PageRequest) => Promise<Page<Row>>;
-
-/** Reads one page in slices, as `readInSlices` does. Throws `InvalidCursor`. */
+/**
+ * Reads one page in slices of one state of the tables, so that a long page lets the event loop serve others meanwhile.
+ * `read` reads a slice. Throws `InvalidCursor`.
+ */
 export async function pageInSlices<Row>(
   db: Database,
   request: PageRequest,
-  read: ReadSlice<Row>,
+  read: (db: Queries, request: PageRequest) => Promise<Page<Row>>,
 ): Promise<Page<Row>> {
-  const items: Row[] = [];
-  const end = await readInSlices(db, request, read, (rows) => void items.push(...rows));
-  return { items, ...end };
-}
-
-/**
- * Reads one page in slices of one state of the tables, so that a long page lets the event loop serve others meanwhile, and
- * hands each slice to `take`, so that its rows need not be kept. Returns the cursor of the next page. Throws
- * `InvalidCursor`.
- */
-export async function readInSlices<Row>(
-  db: Database,
-  request: PageRequest,
-  read: ReadSlice<Row>,
-  take: (rows: readonly Row[]) => void | Promise<void>,
-): Promise<Pick<Page<Row>, "next">> {
-  if (request.limit <= SLICE_ROWS) {
-    const { items, ...end } = await read(db, request);
-    await take(items);
-    return end;
-  }
+  if (request.limit <= SLICE_ROWS) return read(db, request);
   return db.transaction(
     async (tx) => {
+      const items: Row[] = [];
       let { after, offset } = request;
-      for (let left = request.limit; ;) {
-        const { items, ...end } = await read(tx, { limit: Math.min(SLICE_ROWS, left), after, offset });
-        await take(items);
-        left -= items.length;
-        if (end.next === undefined || left === 0) return end;
-        after = end.next;
+      for (;;) {
+        const limit = Math.min(SLICE_ROWS, request.limit - items.length);
+        const slice = await read(tx, { limit, after, offset });
+        items.push(...slice.items);
+        if (slice.next === undefined || items.length === request.limit) return { ...slice, items };
+        after = slice.next;
         offset = undefined;
       }
     },

@@ -40,8 +40,9 @@ import {
   PlaceOrder,
   WalletQuery,
 } from "./schemas/orders.js";
+import { previewInTurn } from "./in-turn.js";
 import { SUBACCOUNT_REFUSALS, walletOf, walletToRead } from "./subaccounts.js";
-import { ordersPage, previewInTurn } from "./wallet-lists.js";
+import { ordersPage } from "./wallet-lists.js";
 import { orderOnWire, previewOnWire } from "./wire.js";
 import { CLIENT_ID_MS, MAX_BATCH } from "../../actors/limits.js";
 

@@ -29,7 +29,8 @@ import {
   WalletQuery,
 } from "./schemas/orders.js";
 import { SUBACCOUNT_REFUSALS, walletToRead } from "./subaccounts.js";
-import { fillsPage, inTurn, serializeRows } from "./wallet-lists.js";
+import { inTurn } from "./in-turn.js";
+import { fillsPage, serializeRows } from "./wallet-lists.js";
 import { openOrderOnWire, outcomeIdOf, positionOnWire } from "./wire.js";
 
 interface PortfolioParts {

@@ -7,12 +7,10 @@ import {
   page,
   pageByMonth,
   pageInSlices,
-  readInSlices,
   within,
   type Keyset,
   type Page,
   type PageRequest,
-  type ReadSlice,
   type TimeBounds,
 } from "../../page.js";
 import { fills } from "../../schema/wallets.js";
@@ -35,20 +33,6 @@ const BY_TIME: Keyset<FillRecord> = {
 
 /** Lists fills, newest first. Throws `InvalidCursor`. */
 export function listFills(db: Database, filter: FillFilter, request: PageRequest): Promise<Page<FillRecord>> {
-  return pageInSlices(db, request, slicesOf(filter));
-}
-
-/** Reads fills, newest first, and hands them to `take` slice by slice. Throws `InvalidCursor`. */
-export function readFills(
-  db: Database,
-  filter: FillFilter,
-  request: PageRequest,
-  take: (rows: readonly FillRecord[]) => Promise<void>,
-): Promise<Pick<Page<FillRecord>, "next">> {
-  return readInSlices(db, request, slicesOf(filter), take);
-}
-
-function slicesOf(filter: FillFilter): ReadSlice<FillRecord> {
   const wanted = (bounds: TimeBounds) =>
     and(
       eq(fills.wallet, filter.wallet),
@@ -57,8 +41,9 @@ function slicesOf(filter: FillFilter): ReadSlice<FillRecord> {
       inMarkets(fills, filter),
       within(fills.ts, bounds),
     );
-  return (queries, slice) =>
+  return pageInSlices(db, request, (queries, slice) =>
     pageByMonth(BY_TIME, slice, filter, (bounds) =>
       page(queries.select().from(fills).$dynamic(), BY_TIME, slice, wanted(bounds)),
-    );
+    ),
+  );
 }

@@ -8,13 +8,11 @@ import {
   page,
   pageByMonth,
   pageInSlices,
-  readInSlices,
   RECENT_MS,
   within,
   type Keyset,
   type Page,
   type PageRequest,
-  type ReadSlice,
   type TimeBounds,
 } from "../../page.js";
 import { orders } from "../../schema/wallets.js";
@@ -158,21 +156,7 @@ export function listOrders(
   filter: OrderListFilter,
   request: PageRequest,
 ): Promise<Page<OrderRecord>> {
-  return pageInSlices(db, request, slicesOf(filter));
-}
-
-/** Reads orders, newest first, and hands them to `take` slice by slice. Throws `InvalidCursor`. */
-export function readOrders(
-  db: Database,
-  filter: OrderListFilter,
-  request: PageRequest,
-  take: (rows: readonly OrderRecord[]) => Promise<void>,
-): Promise<Pick<Page<OrderRecord>, "next">> {
-  return readInSlices(db, request, slicesOf(filter), take);
-}
-
-function slicesOf(filter: OrderListFilter): ReadSlice<OrderRecord> {
-  return (queries, slice) => {
+  return pageInSlices(db, request, (queries, slice) => {
     const read = (bounds: TimeBounds): Promise<Page<OrderRecord>> =>
       page(
         queries.select().from(orders).$dynamic(),
@@ -181,5 +165,5 @@ function slicesOf(filter: OrderListFilter): ReadSlice<OrderRecord> {
         matching({ ...filter, ...bounds }),
       );
     return isOfOpen(filter) ? read(filter) : pageByMonth(BY_ACCEPTANCE, slice, filter, read);
-  };
+  });
 }
