@@ -19,7 +19,6 @@ import type { Signatures } from "../auth/signatures.js";
 import { hasEnded, type WebToken, type WebTokens } from "../auth/web-tokens.js";
 import { rateLimit, retryAfter } from "../edge/headers.js";
 import { localsOf, notesOf, REPEATED, type Incoming } from "../edge/incoming.js";
-import { subscriberOf } from "../geo/addresses.js";
 import type { Slowdown } from "../edge/senders/slowdown.js";
 import { refuseLocation, type Locations } from "../geo/locations.js";
 import { refuseInMaintenance } from "../reference/maintenance.js";
@@ -87,7 +86,7 @@ export function createAdmission(parts: AdmissionParts, slowdown: Slowdown): Admi
           const signed = await admitKey(parts, recalls, route, access, request, res);
           if (signed.attempt?.kind === "repeat") {
             localsOf(res).endTurn?.();
-            await slowdown.wait(subscriberOf(request.ip));
+            await slowdown.wait(localsOf(res).sender ?? "");
           }
           return signed;
         }

@@ -19,8 +19,8 @@ const HASH_BYTES = 32;
 const STORED = /^scrypt\$(\d{1,2})\$(\d{1,2})\$([A-Za-z0-9+/=]+)\$([A-Za-z0-9+/=]+)$/;
 
 /**
- * Rest of a slot after a wrong password of a trader, as a multiple of the time of its check: a flood of guesses takes a
- * third of a core at most. The slot of operators does not rest, so that no guess of another one delays a sign-in.
+ * Rest of a slot after a wrong password of a trader, as a multiple of the time of its check: a flood of guesses takes
+ * about a third of a core. The slot of operators does not rest, so that no guess of another one delays a sign-in.
  */
 const REST = 5;
 const MAX_REST_MS = 1_000;

@@ -275,7 +275,11 @@ describe("the operators' day in the console", function () {
     const visit = await visitAs(stack.operatorLogin, "owner", `/operator/events/${eventId}`);
     const { page } = visit;
     await button(page, "Correct").click();
-    await page.getByLabel("Description").fill("Ants at Bees, moved");
+    const description = page.getByLabel("Description");
+    await description.fill("Ants at Bees, moved to the fourth Sunday of November");
+    const fit = await description.evaluate((input) => [input.scrollWidth, input.clientWidth] as const);
+    expect(fit[0], "width of the description, which is shown whole").to.be.at.most(fit[1]);
+    await description.fill("Ants at Bees, moved");
     await expectSound(visit);
     await page.getByLabel("Visible to traders and visitors").uncheck();
     await button(page, "Save the changes").click();
