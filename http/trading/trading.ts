@@ -12,7 +12,7 @@ import type { Limits, OpenOrder, OrderRequest, OrderStatus } from "../../actors/
 import type { Currency } from "../../actors/market/types.js";
 import { parsePrice } from "../../actors/units.js";
 import type { Database } from "../../db/database.js";
-import { findOrders, findOrdersByClientIds } from "../../db/queries/trading/orders.js";
+import { findOrders, findOrdersByClientIds, findStatuses } from "../../db/queries/trading/orders.js";
 import { type Answered, type GatewayExchange, Unavailable } from "../../stream/log/ports.js";
 import type { TerminalOrder } from "../../stream/ws/wallet/wallets.js";
 import { Refused } from "../request/errors.js";
@@ -309,8 +309,7 @@ export class Trading {
   ): Promise<ReadonlyMap<string, OrderStatus>> {
     if (orderIds.length === 0) return new Map();
     await this.parts.freshness.reach(ledgerOf(trader.traderId));
-    const orders = await findOrders(this.parts.db, trader.wallet, orderIds);
-    return new Map(orders.map(({ orderId, status }) => [orderId, status]));
+    return findStatuses(this.parts.db, trader.wallet, orderIds);
   }
 
   private async filterOf(scope: CancelScope): Promise<OrderFilter> {

@@ -1,6 +1,6 @@
 /** Orders, each with its current or final status (contract section 5.17). */
 
-import { and, asc, eq, gt, inArray, isNull, lte, ne, notInArray, or, type SQL } from "drizzle-orm";
+import { and, asc, eq, gt, inArray, isNull, lte, ne, notInArray, or, sql, type SQL } from "drizzle-orm";
 import type { Currency, RejectReason } from "../../../actors/market/types.js";
 import type { Database, Queries } from "../../database.js";
 import {
@@ -81,6 +81,35 @@ export async function findOrders(
   const found = new Set(recent.map(({ orderId }) => orderId));
   const others = orderIds.filter((orderId) => !found.has(orderId));
   return [...recent, ...(await ordersOf(db, wallet, others, undefined))];
+}
+
+/**
+ * Returns the status of each order with one of these ids that belongs to the wallet; other ids have no key. Reads nothing
+ * else, because every cancel of a filled order reads it.
+ */
+export async function findStatuses(
+  db: Queries,
+  wallet: string,
+  orderIds: readonly string[],
+): Promise<Map<string, OrderStatus>> {
+  const recent = await statusesOf(db, wallet, orderIds, notEndedBefore(Date.now() - RECENT_MS));
+  const others = orderIds.filter((orderId) => !recent.has(orderId));
+  return new Map([...recent, ...(await statusesOf(db, wallet, others, undefined))]);
+}
+
+async function statusesOf(
+  db: Queries,
+  wallet: string,
+  orderIds: readonly string[],
+  part: SQL | undefined,
+): Promise<Map<string, OrderStatus>> {
+  if (orderIds.length === 0) return new Map();
+  const isAsked = sql`${orders.orderId} = any(${sql.param(orderIds)}::uuid[])`;
+  const rows = await db
+    .select({ orderId: orders.orderId, status: orders.status })
+    .from(orders)
+    .where(and(isAsked, eq(orders.wallet, wallet), part));
+  return new Map(rows.map(({ orderId, status }) => [orderId, status]));
 }
 
 async function ordersOf(

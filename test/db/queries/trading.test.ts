@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { type Database, connect, disconnect } from "../../../db/database.js";
 import { migrate } from "../../../db/migrate.js";
-import { findOrderByClientId, listOrders } from "../../../db/queries/trading/orders.js";
+import { findOrderByClientId, findStatuses, listOrders } from "../../../db/queries/trading/orders.js";
 import { closingPrices } from "../../../db/queries/trading/closing-prices.js";
 import { listCandles, listTrades } from "../../../db/queries/trading/trades.js";
 import { type FreshDatabase, freshDatabase } from "../../support/servers.js";
@@ -48,6 +48,29 @@ describe("queries of trading", () => {
     expect(await ids({ eventId: one.eventId })).to.deep.equal([second, first]);
     expect(await ids({ currency: "COIN" })).to.deep.equal([]);
     expect((await findOrderByClientId(db, wallet, "c"))?.orderId).to.equal(first);
+  });
+
+  it("finds the statuses of a wallet's orders, also of those that ended months ago", async () => {
+    const [wallet, other] = [randomUUID(), randomUUID()];
+    const [one, two] = [exchange.createMarket(), exchange.createMarket()];
+    for (const owner of [wallet, other]) exchange.transact(owner, 10_000_000);
+    const ended = exchange.place(wallet, two, 1, 100, 1);
+    const open = exchange.place(wallet, one, 0, 100, 1);
+    const foreign = exchange.place(other, one, 0, 100, 1);
+    exchange.deliverAll();
+    exchange.lifecycle(two, "close");
+    exchange.deliverAll();
+    // The times of this exchange are years old, so the order that ended is in none of the recent partitions.
+    await project(database.url, exchange.entries());
+    const asked = [ended, open, foreign, randomUUID()];
+    const statuses = await findStatuses(db, wallet, asked);
+    expect([...statuses].toSorted()).to.deep.equal(
+      [
+        [ended, "CANCELED"],
+        [open, "OPEN"],
+      ].toSorted(),
+    );
+    expect((await findStatuses(db, wallet, [])).size).to.equal(0);
   });
 
   it("reads the last price of each interval of the last hour for many markets", async () => {
