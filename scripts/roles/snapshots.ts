@@ -1,5 +1,6 @@
 /** Thread of a worker that takes the snapshots of its actors. */
 
+import os from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
 import { pino } from "pino";
 import { systemClock } from "../../stream/log/clock.js";
@@ -24,8 +25,12 @@ export function snapshotThread(data: SnapshotThreadData): SnapshotThread {
 
 /** Bytes of a page of entries. Nothing else runs on the thread, so it reads more at once than an owner does. */
 const PAGE_BYTES = 1024 * 1024;
+/** Nice value of the thread, which shares the time of its session with the event loop of the worker. */
+const NICE = 10;
 
 if (parentPort !== null) {
+  // Linux has a nice value for each thread. Elsewhere this would slow down the whole worker.
+  if (process.platform === "linux") os.setPriority(Math.min(19, os.getPriority() + NICE));
   const { redisUrl, prefix, logLevel } = workerData as SnapshotThreadData;
   const base = { role: "worker", thread: "snapshots", pid: process.pid };
   const logger = pino({ level: logLevel, base }, roleOutput());

@@ -42,6 +42,11 @@ export function parentOf(pid: number): number {
   return Number(statOf(pid)[1]);
 }
 
+/** Returns the id of the session of a process on Linux. Throws when there is no such process. */
+export function sessionOf(pid: number): number {
+  return Number(statOf(pid)[3]);
+}
+
 /** Returns the mark of a running process. */
 export function markOf(pid: number): ProcessMark {
   return { pid, started: startOf(pid) ?? "" };

@@ -3,6 +3,7 @@ import { createInterface } from "node:readline";
 import { childEnvironment } from "../config.js";
 import { StartError } from "./start-error.js";
 import type { Running } from "./keep.js";
+import type { Niceness } from "./priorities.js";
 import { releaseWatcherAtExit, watched } from "./watched.js";
 
 /** Program of one process of a role. */
@@ -17,8 +18,8 @@ export interface RoleProgram {
   readonly nodeOptions?: readonly string[];
   /** True: the role may end by itself with exit code 0. */
   readonly mayFinish?: boolean;
-  /** True: the processes leave busy cores to others. */
-  readonly hasLowPriority?: boolean;
+  /** Priority of the processes (default that of the supervisor). */
+  readonly niceness?: Niceness;
   /** Receives every process of the program when the process is ready. */
   readonly onReady?: (child: ChildProcess) => void;
 }

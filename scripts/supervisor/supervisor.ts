@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { LogFile } from "./log.js";
 import { type KeepOptions, keepRunning, type Kept, type Running } from "./keep.js";
-import { LowPriority } from "./low-priority.js";
+import { OTHERS, Priorities, REDIS } from "./priorities.js";
 import { type RoleProgram, spawnRole } from "./role.js";
 import { StartError } from "./start-error.js";
 
@@ -72,11 +72,11 @@ class Supervisor implements ProcessSet {
   private readonly servers: Kept[] = [];
   private readonly roles: { readonly program: RoleProgram; readonly kept: Kept }[] = [];
   private addresses: Readonly<Record<string, string>> = {};
-  private readonly lowPriority: LowPriority;
+  private readonly priorities: Priorities;
   private stopping = false;
 
   constructor(private readonly plan: SetPlan) {
-    this.lowPriority = new LowPriority(plan.log.from("supervisor"));
+    this.priorities = new Priorities(plan.log.from("supervisor"));
     this.ready = this.boot();
     this.ready.catch(() => undefined);
   }
@@ -97,7 +97,7 @@ class Supervisor implements ProcessSet {
       name: program.name,
       start: async (_again, signal) => {
         const running = await spawnRole({ ...program, env }, log, signal);
-        if (program.hasLowPriority === true) this.lowPriority.add(running);
+        this.priorities.add(running, program.niceness ?? {});
         return running;
       },
       firstAttempts: ROLE_ATTEMPTS,
@@ -118,7 +118,7 @@ class Supervisor implements ProcessSet {
 
   async stop(): Promise<void> {
     this.stopping = true;
-    this.lowPriority.stop();
+    this.priorities.stop();
     const begunMs = Date.now();
     const untilMs = (ms: number): number => Math.max(0, begunMs + ms - Date.now());
     const stops: Promise<void>[] = [];
@@ -160,8 +160,8 @@ class Supervisor implements ProcessSet {
   private async boot(): Promise<void> {
     const { plan } = this;
     const [databaseUrl, redisUrl] = await Promise.all([
-      this.server("postgres", plan.postgres, (server) => this.lowPriority.add(server)),
-      this.server("redis", plan.redis),
+      this.server("postgres", plan.postgres, (server) => this.priorities.add(server, OTHERS)),
+      this.server("redis", plan.redis, (server) => this.priorities.add(server, REDIS)),
     ]);
     this.refuseWhenStopping();
     await plan.migrate(databaseUrl);

@@ -2,7 +2,8 @@
 
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { HIGHEST_NICE, LowPriority } from "../../supervisor/low-priority.js";
+import type { Running } from "../../supervisor/keep.js";
+import { IDLE, Priorities } from "../../supervisor/priorities.js";
 import { killProcess, startProcess } from "../orders/processes.js";
 import type { Facts, Tally } from "./attackers.js";
 
@@ -24,16 +25,14 @@ const ANSWER_MS = 60_000;
 
 export class AttackProcess {
   readonly #child: ChildProcess;
-  readonly #priority: LowPriority;
+  readonly #priorities: Priorities;
 
   private constructor(child: ChildProcess) {
     this.#child = child;
     // The hostile traders take no time from the exchange but that which their requests cost.
-    this.#priority = new LowPriority(console.error, HIGHEST_NICE);
-    this.#priority.add({
-      pid: child.pid ?? 0,
-      onExit: (listener) => void child.once("exit", (code) => listener(String(code))),
-    });
+    this.#priorities = new Priorities(console.error);
+    const onExit: Running["onExit"] = (listener) => void child.once("exit", (code) => listener(String(code)));
+    this.#priorities.add({ pid: child.pid ?? 0, onExit }, IDLE);
   }
 
   static async start(facts: Facts): Promise<AttackProcess> {
@@ -54,7 +53,7 @@ export class AttackProcess {
   }
 
   async close(): Promise<void> {
-    this.#priority.stop();
+    this.#priorities.stop();
     await killProcess(this.#child);
   }
 

@@ -1,12 +1,14 @@
 import { expect } from "chai";
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import pg from "pg";
 import { startPostgres } from "../../../scripts/embedded/postgres.js";
-import { LowPriority } from "../../../scripts/supervisor/low-priority.js";
+import { sessionOf } from "../../../scripts/supervisor/identity.js";
 import { openLog } from "../../../scripts/supervisor/log.js";
+import { OTHERS, Priorities, REDIS, WORKER } from "../../../scripts/supervisor/priorities.js";
 import { startSet } from "../../../scripts/supervisor/supervisor.js";
 import { inTemporaryDirectory } from "../../support/temporary.js";
 import { until } from "../../support/until.js";
@@ -18,6 +20,15 @@ const hasAutogroups = fs.existsSync("/proc/self/autogroup");
 /** Returns the nice value of the session of a process. */
 function autogroupNice(pid: number): number {
   return Number(/nice (-?\d+)/.exec(fs.readFileSync(`/proc/${pid}/autogroup`, "utf8"))?.[1]);
+}
+
+/** Bit of the permission to raise priorities, among the capabilities of a process. */
+const CAP_SYS_NICE = 23n;
+
+/** Returns whether this process has a capability of Linux. */
+function hasCapability(bit: bigint): boolean {
+  const status = fs.readFileSync("/proc/self/status", "utf8");
+  return ((BigInt(`0x${/CapEff:\s*([0-9a-f]+)/.exec(status)?.[1] ?? "0"}`) >> bit) & 1n) === 1n;
 }
 
 /** Runs `use` with a worker, a gateway of low priority and an embedded Postgres; `backend` opens a session there. */
@@ -44,7 +55,7 @@ async function withSet(
       },
       redis: { url: "redis://elsewhere" },
       migrate: () => Promise.resolve(),
-      roles: [role("worker"), { ...role("gateway"), hasLowPriority: true }],
+      roles: [role("worker"), { ...role("gateway"), niceness: OTHERS }],
       replaceMs: 10_000,
       log,
       say: quiet,
@@ -68,7 +79,7 @@ async function withSet(
   });
 }
 
-describe("low priority", function () {
+describe("priorities", function () {
   this.timeout(90_000);
 
   it("raises the nice value of roles and of Postgres, with its present and future backends, but of no worker", () =>
@@ -111,6 +122,65 @@ describe("low priority", function () {
     }),
   );
 
+  it("raises a worker where that is permitted, and reports nothing where it is not (needs Linux)", function () {
+    if (process.platform !== "linux") this.skip();
+    const lines: string[] = [];
+    const base = os.getPriority();
+    const child = spawn("sleep", ["60"], { stdio: "ignore", detached: true });
+    const pid = child.pid ?? expect.fail();
+    const priorities = new Priorities((line) => lines.push(line));
+    try {
+      priorities.add({ pid, onExit: quiet }, WORKER);
+      const mayRaise = hasCapability(CAP_SYS_NICE);
+      expect(os.getPriority(pid)).to.equal(mayRaise ? base - 8 : base);
+      if (hasAutogroups) expect(autogroupNice(pid)).to.equal(mayRaise ? -8 : 0);
+    } finally {
+      child.kill();
+      priorities.stop();
+    }
+    expect(lines).to.deep.equal([]);
+  });
+
+  it("lowers only the children of Redis, within its session (needs Linux)", async function () {
+    if (process.platform !== "linux") this.skip();
+    const base = os.getPriority();
+    const child = spawn("sh", ["-c", "sleep 60 & echo $!; wait"], { detached: true });
+    const pid = child.pid ?? expect.fail();
+    const priorities = new Priorities(quiet);
+    try {
+      priorities.add({ pid, onExit: quiet }, REDIS);
+      const [line] = (await once(child.stdout, "data")) as [Buffer];
+      const rewrite = Number(line.toString());
+      await until(() => os.getPriority(rewrite) === Math.min(19, base + 10));
+      expect(os.getPriority(pid)).to.equal(base);
+      if (hasAutogroups) expect(autogroupNice(pid)).to.equal(0);
+    } finally {
+      process.kill(-pid);
+      priorities.stop();
+    }
+  });
+
+  (hasAutogroups ? it : it.skip)(
+    "finds the session that a child opens after it was found itself, as a backend of Postgres does (needs autogroups)",
+    async () => {
+      const script = "(sleep 1.5; exec setsid sleep 60) & echo $!; wait";
+      const child = spawn("sh", ["-c", script], { detached: true });
+      const pid = child.pid ?? expect.fail();
+      const priorities = new Priorities(quiet);
+      let backend = 0;
+      try {
+        const [line] = (await once(child.stdout, "data")) as [Buffer];
+        backend = Number(line.toString());
+        priorities.add({ pid, onExit: quiet }, OTHERS);
+        await until(() => sessionOf(backend) === backend && autogroupNice(backend) === 4);
+      } finally {
+        if (backend !== 0) process.kill(backend);
+        process.kill(-pid);
+        priorities.stop();
+      }
+    },
+  );
+
   for (const [what, method, code] of [
     ["the list of processes cannot be read", "readdirSync", "EMFILE"],
     ["no change is permitted", "writeFileSync", "EACCES"],
@@ -118,8 +188,8 @@ describe("low priority", function () {
     it(`reports once, and ends nothing, while ${what} (needs Linux)`, async function () {
       if (process.platform !== "linux") this.skip();
       const lines: string[] = [];
-      const children = [1, 2].map(() => spawn("sleep", ["60"], { stdio: "ignore" }));
-      const lowPriority = new LowPriority((line) => lines.push(line));
+      const children = [1, 2].map(() => spawn("sleep", ["60"], { stdio: "ignore", detached: true }));
+      const priorities = new Priorities((line) => lines.push(line));
       const original = fs[method];
       let calls = 0;
       const refuse = (): never => {
@@ -128,13 +198,13 @@ describe("low priority", function () {
       };
       Object.assign(fs, { [method]: refuse });
       try {
-        for (const { pid } of children) lowPriority.add({ pid: pid ?? expect.fail(), onExit: quiet });
+        for (const { pid } of children) priorities.add({ pid: pid ?? expect.fail(), onExit: quiet }, OTHERS);
         // The rounds after the first run on a timer, where an error would end the process.
         await until(() => calls > 2 || method === "writeFileSync");
       } finally {
         for (const child of children) child.kill();
         Object.assign(fs, { [method]: original });
-        lowPriority.stop();
+        priorities.stop();
       }
       expect(lines).to.have.length(1);
       expect(lines[0]).to.include(`${code}: refused`);

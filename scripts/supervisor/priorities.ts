@@ -1,0 +1,158 @@
+/**
+ * Priorities of processes, so that the event loop of a worker pauses less on busy cores. Linux shares the cores between
+ * sessions by the nice value of their autogroups; every role and every backend of Postgres has a session of its own.
+ * Where autogroups do not count, the nice values of threads do, so both are changed.
+ */
+
+import fs from "node:fs";
+import os from "node:os";
+import { parentOf, sessionOf } from "./identity.js";
+import type { Running } from "./keep.js";
+
+/** Nice values of a process and of its children, relative to this process; one that is not given stays. */
+export interface Niceness {
+  readonly process?: number;
+  readonly children?: number;
+}
+
+/** A worker receives 6 times the time of another process on a busy core, where the system lets this one raise it. */
+export const WORKER: Niceness = { process: -8 };
+/** Other roles, and Postgres with its backends, receive 0.41 of the time. */
+export const OTHERS: Niceness = { process: 4, children: 4 };
+/** The child of Redis that rewrites its append-only file receives 0.1 of the time. */
+export const REDIS: Niceness = { children: 10 };
+/** The process runs only while a core has nothing else to do, or nearly so. */
+export const IDLE: Niceness = { process: 19, children: 19 };
+
+const HIGHEST_NICE = 19;
+/** Interval in ms in which new backends of Postgres are found. */
+const ROUND_MS = 1_000;
+/** The same while Linux refuses changes: it lets users other than root change one autogroup in a tenth of a second. */
+const RETRY_MS = 110;
+
+/** Gives processes and their children their priorities until they end. */
+export class Priorities {
+  readonly #kept = new Map<number, Niceness>();
+  /** Processes of the last round that need no change any more. */
+  #settled = new Set<number>();
+  #timer: NodeJS.Timeout | undefined;
+  #isStopped = false;
+  /** Reports the first failure. Each round repeats it. */
+  #report: ((line: string) => void) | undefined;
+
+  constructor(report: (line: string) => void) {
+    this.#report = report;
+  }
+
+  /** Changes the priority of a running process, and of its present and future children, as `niceness` says. */
+  add(running: Pick<Running, "pid" | "onExit">, niceness: Niceness): void {
+    const { pid } = running;
+    this.#kept.set(pid, niceness);
+    running.onExit(() => this.#kept.delete(pid));
+    this.#settled.clear();
+    if (process.platform === "linux") this.#round();
+    else this.#changeThreads(pid, niceness.process ?? 0);
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+  }
+
+  #round(): void {
+    if (this.#isStopped) return;
+    const settled = new Set<number>();
+    let isRefused = false;
+    for (const pid of this.#processes()) {
+      const change = this.#settled.has(pid) ? "done" : this.#change(pid);
+      if (change === "done") settled.add(pid);
+      isRefused ||= change === "refused";
+    }
+    this.#settled = settled;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#round(), isRefused ? RETRY_MS : ROUND_MS).unref();
+  }
+
+  /** Returns no process when the list cannot be read, as without a free file descriptor. The next round reads it again. */
+  #processes(): readonly number[] {
+    try {
+      return fs
+        .readdirSync("/proc")
+        .filter((name) => /^\d+$/.test(name))
+        .map(Number);
+    } catch (error) {
+      this.#failed(error);
+      return [];
+    }
+  }
+
+  /** Gives a process its priority. A new process may still open the session that the next round finds. */
+  #change(pid: number): "done" | "again" | "refused" {
+    let niceness: number | undefined;
+    let hasAutogroup: boolean;
+    try {
+      niceness = this.#kept.get(pid)?.process ?? this.#kept.get(parentOf(pid))?.children;
+      hasAutogroup = sessionOf(pid) === pid;
+    } catch {
+      // The process has ended.
+      return "done";
+    }
+    if (niceness === undefined) return "done";
+    this.#changeThreads(pid, niceness);
+    if (!hasAutogroup) return "again";
+    const text = String(niceness);
+    const isDone = this.#attempt(niceness, () =>
+      fs.writeFileSync(`/proc/${pid}/autogroup`, text, { flag: "r+" }),
+    );
+    return isDone ? "done" : "refused";
+  }
+
+  /** Changes the threads that have the nice value of this process. One with another value has set it itself. */
+  #changeThreads(pid: number, niceness: number): void {
+    const base = os.getPriority();
+    for (const thread of threadsOf(pid))
+      this.#attempt(niceness, () => {
+        if (os.getPriority(thread) === base) os.setPriority(thread, Math.min(HIGHEST_NICE, base + niceness));
+      });
+  }
+
+  /** Returns false when a change failed that may succeed later. */
+  #attempt(niceness: number, change: () => void): boolean {
+    try {
+      change();
+      return true;
+    } catch (error) {
+      const code = codeOf(error);
+      if (code === "EAGAIN") return false;
+      // A process that has ended, or a system without autogroups, has nothing to change.
+      if (code === "ENOENT" || code === "ESRCH") return true;
+      // Few users may raise a priority, so that is no fault.
+      if (niceness < 0 && (code === "EPERM" || code === "EACCES")) return true;
+      this.#failed(error);
+      return true;
+    }
+  }
+
+  #failed(error: unknown): void {
+    const report = this.#report;
+    this.#report = undefined;
+    const reason = error instanceof Error ? error.message : String(error);
+    report?.(`a process keeps its priority, and may take time from the workers: ${reason}`);
+  }
+}
+
+/** Returns the threads of a process, which have nice values of their own on Linux. */
+function threadsOf(pid: number): readonly number[] {
+  try {
+    return fs.readdirSync(`/proc/${pid}/task`).map(Number);
+  } catch {
+    // Another system has no such directory, and one nice value for a process.
+    return [pid];
+  }
+}
+
+/** Returns the code of a system call that failed. The errors of `os` have it in their facts. */
+function codeOf(error: unknown): string | undefined {
+  const { code, info } = error as NodeJS.ErrnoException & { readonly info?: { readonly code?: string } };
+  return info?.code ?? code;
+}
