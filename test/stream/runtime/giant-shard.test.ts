@@ -4,6 +4,7 @@
  */
 
 import { readFileSync } from "node:fs";
+import { PerformanceObserver } from "node:perf_hooks";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect } from "chai";
@@ -38,6 +39,8 @@ const SHARD = 3;
 /** Lease of the workers, in ms, which a take-over waits for. */
 const LEASE_MS = 300;
 const TAKE_OVER_MS = 2_000;
+/** Longest pause of the event loop that a snapshot may cause, in ms. */
+const PAUSE_MS = 5;
 
 /** Snapshots that records what was taken. */
 class Recorded implements Snapshots {
@@ -62,29 +65,46 @@ class Recorded implements Snapshots {
 }
 
 /**
- * Longest pause of the event loop, in ms. Counts the time in which the main thread runs and not the time in which it waits
- * for a processor, where the system counts both.
+ * Pauses of the event loop, in ms. Counts the time in which the main thread runs and not the time in which it waits for a
+ * processor, where the system counts both.
  */
 class Pauses {
   readonly #timer = setInterval(() => this.#turn(), 1);
-  #lastMs = ranMs();
-  #longestMs = 0;
+  readonly #collections: PerformanceEntry[] = [];
+  readonly #observer = new PerformanceObserver((list) => this.#collections.push(...list.getEntries()));
+  readonly #turns: { readonly fromMs: number; readonly toMs: number; readonly ranMs: number }[] = [];
+  #last = { ranMs: ranMs(), atMs: performance.now() };
 
-  #turn(): void {
-    const now = ranMs();
-    this.#longestMs = Math.max(this.#longestMs, now - this.#lastMs);
-    this.#lastMs = now;
+  constructor() {
+    this.#observer.observe({ entryTypes: ["gc"] });
   }
 
-  /** Returns the longest pause since the last call. */
-  longest(): number {
-    const longest = this.#longestMs;
-    this.#longestMs = 0;
-    return longest;
+  #turn(): void {
+    const now = { ranMs: ranMs(), atMs: performance.now() };
+    const { ranMs: before, atMs: fromMs } = this.#last;
+    this.#turns.push({ fromMs, toMs: now.atMs, ranMs: now.ranMs - before });
+    this.#last = now;
+  }
+
+  /** Returns the longest pause since the last call, and the longest without the collections of garbage in it. */
+  async longest(): Promise<{ longest: number; ownLongest: number }> {
+    // Collections reach the observer in a later turn of the event loop.
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    const turns = this.#turns.splice(0);
+    const collections = this.#collections.splice(0);
+    const ownOf = ({ fromMs, toMs, ranMs: ran }: (typeof turns)[number]): number =>
+      collections
+        .filter(({ startTime, duration }) => startTime < toMs && startTime + duration > fromMs)
+        .reduce((own, { duration }) => own - duration, ran);
+    return {
+      longest: Math.max(...turns.map(({ ranMs: ran }) => ran)),
+      ownLongest: Math.max(...turns.map(ownOf)),
+    };
   }
 
   stop(): void {
     clearInterval(this.#timer);
+    this.#observer.disconnect();
   }
 }
 
@@ -223,17 +243,20 @@ describe(`a ledger shard with ${WALLETS} wallets and ${ORDERS} open orders`, () 
     await place();
     const pauses = new Pauses();
     while (snapshots.begun === 0) await place();
-    const quiet = pauses.longest();
+    const quiet = await pauses.longest();
     while (snapshots.taken.length === 0) await place();
-    const during = pauses.longest();
+    const during = await pauses.longest();
     pauses.stop();
     const [taken] = snapshots.taken;
     console.log(
       `      snapshot of ${((taken?.bytes ?? 0) / 1e6).toFixed(1)} MB, ${((taken?.writtenBytes ?? 0) / 1e6).toFixed(1)} MB ` +
-        `written, in ${taken?.durationMs.toFixed()} ms; longest pause ${during.toFixed(1)} ms, before it ` +
-        `${quiet.toFixed(1)} ms; one synchronous snapshot ${synchronousMs.toFixed()} ms`,
+        `written, in ${taken?.durationMs.toFixed()} ms; longest pause ${during.longest.toFixed(1)} ms, without ` +
+        `collections of garbage ${during.ownLongest.toFixed(1)} ms, before it ${quiet.longest.toFixed(1)} and ` +
+        `${quiet.ownLongest.toFixed(1)} ms; one synchronous snapshot ${synchronousMs.toFixed()} ms`,
     );
-    expect(during, "ms of the longest pause").to.be.below(Math.max(synchronousMs / 3, 5));
+    // The short form runs beside other tests, on whose account the system may put some of their time.
+    const limitMs = WALLETS < 100_000 ? Math.max(synchronousMs / 3, PAUSE_MS) : PAUSE_MS;
+    expect(during.ownLongest, "ms of the longest pause").to.be.below(limitMs);
 
     // Closing the connection ends the heartbeats, as a kill does.
     await log.close();
