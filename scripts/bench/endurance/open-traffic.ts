@@ -1,5 +1,6 @@
 /** Markets and market makers of the benches that flood a whole exchange. */
 
+import { readFileSync } from "node:fs";
 import type { Exchange } from "../../replay/exchange.js";
 import { BenchExchange } from "../bench-exchange.js";
 import { Traffic } from "./traffic.js";
@@ -7,8 +8,19 @@ import { Traffic } from "./traffic.js";
 export const SOCKETS = 24;
 export const MARKETS = 16;
 
+/** Returns whether Linux shares the cores between sessions first, which prolongs the pauses of a worker. */
+function hasAutogroups(): boolean {
+  try {
+    return readFileSync("/proc/sys/kernel/sched_autogroup_enabled", "latin1").trim() === "1";
+  } catch {
+    return false;
+  }
+}
+
 /** Opens the markets, and an account with a socket for each market maker. */
 export async function openTraffic(exchange: Exchange): Promise<Traffic> {
+  if (hasAutogroups())
+    console.log("autogroups are on: workers pause longer than without (scripts/README.md, Priorities)");
   const bench = new BenchExchange(exchange);
   try {
     const eventId = await bench.event();
