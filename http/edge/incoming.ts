@@ -37,8 +37,6 @@ interface Locals {
   target?: Target;
   body?: Buffer;
   notes?: LogNotes;
-  /** Ends the turn of the request among those of its sender. */
-  endTurn?: () => void;
 }
 
 /** Returns the facts that the middleware has stored for a request so far. */

@@ -32,8 +32,7 @@ export type Refuse = (res: Response, refused: Refused) => void;
 export function answerFailures(log: Logger, refuse: Refuse, slowdown: Slowdown): ErrorRequestHandler {
   return (error: unknown, _req, res, _next) => {
     const refused = refusalOf(error);
-    const { requestId, sender = "", endTurn } = localsOf(res);
-    endTurn?.();
+    const { requestId, sender = "" } = localsOf(res);
     if (refused === undefined) log.error({ err: error, requestId }, "a request failed unexpectedly");
     if (res.headersSent) res.destroy();
     else if (refused === undefined) refuse(res, new Refused("INTERNAL"));

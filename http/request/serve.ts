@@ -16,7 +16,7 @@ import {
 } from "../auth/idempotency.js";
 import { compressed, LEAST_COMPRESSED_BYTES, takesGzip } from "../edge/compression.js";
 import { RATE_LIMIT } from "../edge/headers.js";
-import { incomingOf, localsOf, notesOf, type Incoming } from "../edge/incoming.js";
+import { incomingOf, notesOf, type Incoming } from "../edge/incoming.js";
 import type { Access } from "./access.js";
 import type { ClientCaller, KeyCaller, SessionCaller } from "./callers.js";
 import { FirstRefusal, NotStarted, Refused } from "./errors.js";
@@ -151,8 +151,6 @@ export function serve(route: Route, admission: Admission, checkAnswers: boolean)
     const incoming = incomingOf(req, res);
     res.set(route.headers?.(incoming) ?? {});
     const admitted = await admission.admit(route, incoming, res);
-    // The tokens of a caller bound what follows; a request without a caller has none, and keeps its turn.
-    if (admitted.caller !== undefined) localsOf(res).endTurn?.();
     const { attempt } = admitted;
     if (attempt?.kind === "repeat") {
       res.set(REPLAYED_HEADER);
