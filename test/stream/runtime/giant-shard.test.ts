@@ -86,25 +86,24 @@ class Pauses {
     this.#last = now;
   }
 
-  /** Returns the longest pause since the last call, and the longest without the collections of garbage in it. */
-  async longest(): Promise<{ longest: number; ownLongest: number }> {
-    // Collections reach the observer in a later turn of the event loop.
+  /** Ends the observation, whose last collections arrive in a later turn of the event loop. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
     await new Promise((resolve) => setTimeout(resolve, 20));
-    const turns = this.#turns.splice(0);
-    const collections = this.#collections.splice(0);
-    const ownOf = ({ fromMs, toMs, ranMs: ran }: (typeof turns)[number]): number =>
-      collections
-        .filter(({ startTime, duration }) => startTime < toMs && startTime + duration > fromMs)
-        .reduce((own, { duration }) => own - duration, ran);
-    return {
-      longest: Math.max(...turns.map(({ ranMs: ran }) => ran)),
-      ownLongest: Math.max(...turns.map(ownOf)),
-    };
+    this.#observer.disconnect();
   }
 
-  stop(): void {
-    clearInterval(this.#timer);
-    this.#observer.disconnect();
+  /** Returns the longest pause between two times, and the longest without the collections of garbage in it. */
+  longest(sinceMs: number, untilMs: number): { longest: number; ownLongest: number } {
+    const turns = this.#turns.filter(({ fromMs, toMs }) => toMs > sinceMs && fromMs < untilMs);
+    const collectedMs = ({ fromMs, toMs }: (typeof turns)[number]): number =>
+      this.#collections
+        .map(({ startTime, duration }) => Math.min(toMs, startTime + duration) - Math.max(fromMs, startTime))
+        .reduce((sum, ms) => sum + Math.max(0, ms), 0);
+    return {
+      longest: Math.max(0, ...turns.map((turn) => turn.ranMs)),
+      ownLongest: Math.max(0, ...turns.map((turn) => turn.ranMs - collectedMs(turn))),
+    };
   }
 }
 
@@ -242,11 +241,14 @@ describe(`a ledger shard with ${WALLETS} wallets and ${ORDERS} open orders`, () 
     await startWorker(log, snapshots);
     await place();
     const pauses = new Pauses();
+    const startedMs = performance.now();
     while (snapshots.begun === 0) await place();
-    const quiet = await pauses.longest();
+    const begunMs = performance.now();
     while (snapshots.taken.length === 0) await place();
-    const during = await pauses.longest();
-    pauses.stop();
+    const takenMs = performance.now();
+    await pauses.stop();
+    const quiet = pauses.longest(startedMs, begunMs);
+    const during = pauses.longest(begunMs, takenMs);
     const [taken] = snapshots.taken;
     console.log(
       `      snapshot of ${((taken?.bytes ?? 0) / 1e6).toFixed(1)} MB, ${((taken?.writtenBytes ?? 0) / 1e6).toFixed(1)} MB ` +
@@ -254,7 +256,7 @@ describe(`a ledger shard with ${WALLETS} wallets and ${ORDERS} open orders`, () 
         `collections of garbage ${during.ownLongest.toFixed(1)} ms, before it ${quiet.longest.toFixed(1)} and ` +
         `${quiet.ownLongest.toFixed(1)} ms; one synchronous snapshot ${synchronousMs.toFixed()} ms`,
     );
-    // The short form runs beside other tests, on whose account the system may put some of their time.
+    // The short form runs beside other tests, which make every turn longer.
     const limitMs = WALLETS < 100_000 ? Math.max(synchronousMs / 3, PAUSE_MS) : PAUSE_MS;
     expect(during.ownLongest, "ms of the longest pause").to.be.below(limitMs);
 
