@@ -1,4 +1,4 @@
-/** Turns of what one trader or reader asks for and takes long: lists, and previews of long sweeps. */
+/** Runs the lists of one reader, and the previews of one trader, one after the other. */
 
 import { type LongWork, NotBegun, type Pieces } from "../../stream/services/long-work.js";
 import { retryAfter } from "../edge/headers.js";

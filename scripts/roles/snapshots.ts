@@ -25,12 +25,22 @@ export function snapshotThread(data: SnapshotThreadData): SnapshotThread {
 
 /** Bytes of a page of entries. Nothing else runs on the thread, so it reads more at once than an owner does. */
 const PAGE_BYTES = 1024 * 1024;
-/** Nice value of the thread, which shares the time of its session with the event loop of the worker. */
+/** Added to the nice value, because the thread shares the cores with the event loop of the worker. */
 const NICE = 10;
+const HIGHEST_NICE = 19;
+
+/** Lowers the priority of this thread. Elsewhere than on Linux a nice value is that of the whole process, which keeps it. */
+function giveWay(): void {
+  if (process.platform !== "linux") return;
+  try {
+    os.setPriority(Math.min(HIGHEST_NICE, os.getPriority() + NICE));
+  } catch {
+    // A sandbox may forbid the call. The thread then shares the cores as an equal.
+  }
+}
 
 if (parentPort !== null) {
-  // Linux has a nice value for each thread. Elsewhere this would slow down the whole worker.
-  if (process.platform === "linux") os.setPriority(Math.min(19, os.getPriority() + NICE));
+  giveWay();
   const { redisUrl, prefix, logLevel } = workerData as SnapshotThreadData;
   const base = { role: "worker", thread: "snapshots", pid: process.pid };
   const logger = pino({ level: logLevel, base }, roleOutput());

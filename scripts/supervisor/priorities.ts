@@ -9,13 +9,16 @@ import os from "node:os";
 import { parentOf, sessionOf } from "./identity.js";
 import type { Running } from "./keep.js";
 
-/** Nice values of a process and of its children, relative to this process; one that is not given stays. */
+/**
+ * Nice values of a process and of its children: relative to this process for their threads, and as they are for their
+ * autogroups. One that is not given stays.
+ */
 export interface Niceness {
   readonly process?: number;
   readonly children?: number;
 }
 
-/** A worker receives 6 times the time of another process on a busy core, where the system lets this one raise it. */
+/** A worker receives 6 times the time of another process on a busy core. Only a system that permits it raises priorities. */
 export const WORKER: Niceness = { process: -8 };
 /** Other roles, and Postgres with its backends, receive 0.41 of the time. */
 export const OTHERS: Niceness = { process: 4, children: 4 };
@@ -27,7 +30,7 @@ export const IDLE: Niceness = { process: 19, children: 19 };
 const HIGHEST_NICE = 19;
 /** Interval in ms in which new backends of Postgres are found. */
 const ROUND_MS = 1_000;
-/** The same while Linux refuses changes: it lets users other than root change one autogroup in a tenth of a second. */
+/** Interval of the rounds in ms while Linux refuses changes: it lets users other than root change one autogroup in a tenth of a second. */
 const RETRY_MS = 110;
 
 /** Gives processes and their children their priorities until they end. */
@@ -86,20 +89,23 @@ export class Priorities {
     }
   }
 
-  /** Gives a process its priority. A new process may still open the session that the next round finds. */
+  /**
+   * Gives a process its priority. A process without a session of its own is visited again, because it may still open one, as
+   * a new backend of Postgres does.
+   */
   #change(pid: number): "done" | "again" | "refused" {
     let niceness: number | undefined;
-    let hasAutogroup: boolean;
+    let leadsSession: boolean;
     try {
       niceness = this.#kept.get(pid)?.process ?? this.#kept.get(parentOf(pid))?.children;
-      hasAutogroup = sessionOf(pid) === pid;
+      leadsSession = sessionOf(pid) === pid;
     } catch {
       // The process has ended.
       return "done";
     }
     if (niceness === undefined) return "done";
     this.#changeThreads(pid, niceness);
-    if (!hasAutogroup) return "again";
+    if (!leadsSession) return "again";
     const text = String(niceness);
     const isDone = this.#attempt(niceness, () =>
       fs.writeFileSync(`/proc/${pid}/autogroup`, text, { flag: "r+" }),
@@ -126,7 +132,7 @@ export class Priorities {
       if (code === "EAGAIN") return false;
       // A process that has ended, or a system without autogroups, has nothing to change.
       if (code === "ENOENT" || code === "ESRCH") return true;
-      // Few users may raise a priority, so that is no fault.
+      // Only few users may raise a priority; a worker of the others keeps its own.
       if (niceness < 0 && (code === "EPERM" || code === "EACCES")) return true;
       this.#failed(error);
       return true;

@@ -97,7 +97,7 @@ class Supervisor implements ProcessSet {
       name: program.name,
       start: async (_again, signal) => {
         const running = await spawnRole({ ...program, env }, log, signal);
-        this.priorities.add(running, program.niceness ?? {});
+        if (program.niceness !== undefined) this.priorities.add(running, program.niceness);
         return running;
       },
       firstAttempts: ROLE_ATTEMPTS,

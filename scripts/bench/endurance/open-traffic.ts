@@ -9,7 +9,7 @@ export const SOCKETS = 24;
 export const MARKETS = 16;
 
 /** Returns whether Linux shares the cores between sessions first, which prolongs the pauses of a worker. */
-function hasAutogroups(): boolean {
+function autogroupsAreOn(): boolean {
   try {
     return readFileSync("/proc/sys/kernel/sched_autogroup_enabled", "latin1").trim() === "1";
   } catch {
@@ -19,7 +19,7 @@ function hasAutogroups(): boolean {
 
 /** Opens the markets, and an account with a socket for each market maker. */
 export async function openTraffic(exchange: Exchange): Promise<Traffic> {
-  if (hasAutogroups())
+  if (autogroupsAreOn())
     console.log("autogroups are on: workers pause longer than without (scripts/README.md, Priorities)");
   const bench = new BenchExchange(exchange);
   try {

@@ -32,7 +32,8 @@ export class AttackProcess {
     // The hostile traders take no time from the exchange but that which their requests cost.
     this.#priorities = new Priorities(console.error);
     const onExit: Running["onExit"] = (listener) => void child.once("exit", (code) => listener(String(code)));
-    this.#priorities.add({ pid: child.pid ?? 0, onExit }, IDLE);
+    if (child.pid === undefined) throw new Error("the process of the hostile traders has no process id");
+    this.#priorities.add({ pid: child.pid, onExit }, IDLE);
   }
 
   static async start(facts: Facts): Promise<AttackProcess> {
