@@ -177,6 +177,11 @@ export async function checkAgainstDocument(port: number): Promise<void> {
   contracts.set(port, contract);
 }
 
+/** Ends the checks of a gateway that has stopped, whose port another server may receive. */
+export function forgetDocument(port: number): void {
+  contracts.delete(port);
+}
+
 /** Checks an answer without a `ServerResponse`, such as that to an upgrade, against the document. */
 export function checkAnswer(url: string, sent: Sent): void {
   const fault = contracts.get(Number(new URL(url).port))?.fault(sent);

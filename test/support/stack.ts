@@ -55,7 +55,7 @@ import { silentLogger } from "../../stream/log/logger.js";
 import { RedisLog } from "../../stream/redis/redis-log.js";
 import { LogTail } from "../../stream/log/tail.js";
 import { Worker } from "../../stream/runtime/worker.js";
-import { checkAgainstDocument } from "./documented.js";
+import { checkAgainstDocument, forgetDocument } from "./documented.js";
 import { freshDatabase, freshRedis, type FreshDatabase, type FreshRedis } from "./servers.js";
 import { MAX_OPEN_ORDERS } from "../../actors/limits.js";
 import { MAX_CONTRACTS, parseMoney, ZERO } from "../../actors/units.js";
@@ -151,7 +151,10 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     const databaseUrl = (await options.via?.database?.(database.url)) ?? database.url;
     for (let i = 0; i < (options.gateways ?? 1); i += 1) {
       const gateway = await startGateway(settingsOf(options, redisUrl, databaseUrl));
-      stops.push(() => gateway.stop());
+      stops.push(async () => {
+        await gateway.stop();
+        forgetDocument(gateway.port);
+      });
       await checkAgainstDocument(gateway.port);
       gateways.push(gateway);
     }
