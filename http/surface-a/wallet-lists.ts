@@ -91,12 +91,12 @@ export async function pageReply<
   Others extends { readonly next?: string | undefined },
 >(
   pieces: Pieces,
-  page: { readonly items: readonly Row[]; readonly others: Others },
+  { items, others }: { readonly items: readonly Row[]; readonly others: Others },
   onWire: (row: Row) => Item,
 ) {
-  const rows = await serializeRows(pieces, page.items, onWire);
-  const others = JSON.stringify(page.others).slice(1);
-  const end = Buffer.from(others === "}" ? "]}" : `],${others}`);
+  const rows = await serializeRows(pieces, items, onWire);
+  const fields = JSON.stringify(others).slice(1);
+  const end = Buffer.from(fields === "}" ? "]}" : `],${fields}`);
   const json = Buffer.concat([Buffer.from('{"items":['), ...rows, end]);
-  return { body: new Serialized<{ items: Item[] } & Others>(() => json, json), rows: page.items.length };
+  return { body: new Serialized<{ items: Item[] } & Others>(() => json, json), rows: items.length };
 }

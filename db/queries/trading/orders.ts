@@ -71,16 +71,13 @@ export async function findAnyOrder(db: Queries, orderId: string): Promise<OrderR
 }
 
 /** Returns the orders with these ids that belong to the wallet, in any sequence. */
-export async function findOrders(
-  db: Queries,
-  wallet: string,
-  orderIds: readonly string[],
-): Promise<OrderRecord[]> {
-  const recent = await ordersOf(db, wallet, orderIds, notEndedBefore(Date.now() - RECENT_MS));
-  if (recent.length === orderIds.length) return recent;
-  const found = new Set(recent.map(({ orderId }) => orderId));
-  const others = orderIds.filter((orderId) => !found.has(orderId));
-  return [...recent, ...(await ordersOf(db, wallet, others, undefined))];
+export function findOrders(db: Queries, wallet: string, orderIds: readonly string[]): Promise<OrderRecord[]> {
+  return recentFirst(orderIds, (ids, part) =>
+    db
+      .select()
+      .from(orders)
+      .where(ownedBy(wallet, ids, part)),
+  );
 }
 
 /**
@@ -92,37 +89,32 @@ export async function findStatuses(
   wallet: string,
   orderIds: readonly string[],
 ): Promise<Map<string, OrderStatus>> {
-  const recent = await statusesOf(db, wallet, orderIds, notEndedBefore(Date.now() - RECENT_MS));
-  const others = orderIds.filter((orderId) => !recent.has(orderId));
-  return new Map([...recent, ...(await statusesOf(db, wallet, others, undefined))]);
-}
-
-async function statusesOf(
-  db: Queries,
-  wallet: string,
-  orderIds: readonly string[],
-  part: SQL | undefined,
-): Promise<Map<string, OrderStatus>> {
-  if (orderIds.length === 0) return new Map();
-  const isAsked = sql`${orders.orderId} = any(${sql.param(orderIds)}::uuid[])`;
-  const rows = await db
-    .select({ orderId: orders.orderId, status: orders.status })
-    .from(orders)
-    .where(and(isAsked, eq(orders.wallet, wallet), part));
+  const columns = { orderId: orders.orderId, status: orders.status };
+  const rows = await recentFirst(orderIds, (ids, part) =>
+    db
+      .select(columns)
+      .from(orders)
+      .where(ownedBy(wallet, ids, part)),
+  );
   return new Map(rows.map(({ orderId, status }) => [orderId, status]));
 }
 
-async function ordersOf(
-  db: Queries,
-  wallet: string,
+/** Reads orders by their ids in the recent partitions, and in all of them those that are not there. */
+async function recentFirst<Row extends Pick<OrderRecord, "orderId">>(
   orderIds: readonly string[],
-  part: SQL | undefined,
-): Promise<OrderRecord[]> {
+  read: (orderIds: readonly string[], part: SQL | undefined) => PromiseLike<Row[]>,
+): Promise<Row[]> {
   if (orderIds.length === 0) return [];
-  return db
-    .select()
-    .from(orders)
-    .where(and(inArray(orders.orderId, [...orderIds]), eq(orders.wallet, wallet), part));
+  const recent = await read(orderIds, notEndedBefore(Date.now() - RECENT_MS));
+  const found = new Set(recent.map(({ orderId }) => orderId));
+  const others = orderIds.filter((orderId) => !found.has(orderId));
+  return others.length === 0 ? recent : [...recent, ...(await read(others, undefined))];
+}
+
+/** Condition for the orders of a wallet with these ids, in a part of the table. */
+function ownedBy(wallet: string, orderIds: readonly string[], part: SQL | undefined): SQL | undefined {
+  const isAsked = sql`${orders.orderId} = any(${sql.param(orderIds)}::uuid[])`;
+  return and(isAsked, eq(orders.wallet, wallet), part);
 }
 
 /** Reasons with which a market rejects a replacement and does not touch the original. */
