@@ -21,8 +21,12 @@ export class ActorCache {
   readonly #used = new Set<ActorId>();
   /** Actors that the next rounds visit in turn. */
   #turn: Iterator<ActorId> = this.#actors.keys();
-  /** Actors in the current step. Their state may be ahead of the log, so they are not evicted. */
-  readonly #held = new Set<ActorId>();
+  /** Actors in the latest step. Their state may be ahead of the log, so they are not evicted. */
+  #held = new Set<ActorId>();
+  /** Actors in the step before it, while that step is not committed. */
+  #heldBefore = new Set<ActorId>();
+  /** Number of steps that are not committed. */
+  #steps = 0;
 
   constructor(clock: Clock, limits: SnapshotLimits, retained: RetainedPartition) {
     this.#clock = clock;
@@ -36,31 +40,45 @@ export class ActorCache {
     this.#actors.set(instance.id, { instance, policy });
   }
 
+  /** Returns true for the instance of an actor that is in memory, and false for one that was discarded. */
+  has(instance: Instance): boolean {
+    return this.#actors.get(instance.id)?.instance === instance;
+  }
+
   remove(actor: ActorId): void {
     this.#actors.delete(actor);
     this.#used.delete(actor);
     this.#retained.remove(actor);
   }
 
-  /** Returns an actor that is in memory, and keeps it there until the end of the step. */
+  /** Returns an actor that is in memory, and keeps it there until the step is committed. */
   hold(actor: ActorId): Instance | undefined {
     const cached = this.#actors.get(actor);
     if (cached !== undefined) this.#held.add(actor);
     return cached?.instance;
   }
 
-  /** Ends the step. */
-  release(): void {
-    this.#held.clear();
+  /** Begins a step. The one before it may be on its way to the log. */
+  stepBegins(): void {
+    this.#steps += 1;
+    this.#heldBefore = this.#held;
+    this.#held = new Set();
+  }
+
+  /** Ends the earliest step. */
+  stepEnded(): void {
+    this.#steps -= 1;
+    if (this.#steps === 0) this.#held.clear();
+    this.#heldBefore.clear();
   }
 
   /** Records that an actor has committed an entry of this size. */
-  used(actor: ActorId, entryBytes: number): void {
+  used(actor: ActorId, seq: number, entryBytes: number): void {
     const cached = this.#actors.get(actor);
     if (cached === undefined) return;
     this.#used.add(actor);
     cached.policy.used(this.#clock.now());
-    this.#retained.committed(actor, cached.instance.seq, entryBytes);
+    this.#retained.committed(actor, seq, entryBytes);
   }
 
   /**
@@ -145,7 +163,8 @@ export class ActorCache {
   /** Returns true for an actor in memory that nothing has used for a long time. */
   isIdle(actor: ActorId): boolean {
     const cached = this.#actors.get(actor);
-    return cached !== undefined && !this.#held.has(actor) && cached.policy.isIdle(this.#clock.now());
+    const isHeld = this.#held.has(actor) || this.#heldBefore.has(actor);
+    return cached !== undefined && !isHeld && cached.policy.isIdle(this.#clock.now());
   }
 
   /** Bytes of the entries since the last snapshot, of the actor that has most. */

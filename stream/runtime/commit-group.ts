@@ -21,7 +21,7 @@ import {
 import type { Logger } from "../log/logger.js";
 import { publicationsOf } from "../log/packing.js";
 import { HandOverGuard } from "./hand-over-guard.js";
-import { packDispatch } from "./instance.js";
+import { type Instance, packDispatch } from "./instance.js";
 import type { Partition, ReadyActor } from "./partition.js";
 import { OwnershipLost, type Relay } from "./relay.js";
 import { type Slot, type StepResult, Turns, undoTurns } from "./turns.js";
@@ -35,6 +35,8 @@ export interface CommitGroupPorts {
   readonly formats?: Formats | undefined;
   /** Begins the slices of a step, between which the event loop turns (default slices of time). */
   readonly slices?: (() => Slices) | undefined;
+  /** Decides a step while the commit of the one before is on its way (default false). */
+  readonly overlaps?: boolean | undefined;
 }
 
 /** Most actors in one step. */
@@ -64,13 +66,16 @@ export class CommitGroup {
   /** Partitions that join the group at the next step. */
   #joining: Partition[] = [];
   readonly #handOverGuard = new HandOverGuard();
-  #currentStep: Promise<void> = Promise.resolve();
+  #deciding: Promise<void> = Promise.resolve();
+  #committing: Promise<void> = Promise.resolve();
+  /** Instances whose turns were undone since the last commit began. The step after that commit may have used them. */
+  #undone: ReadonlySet<Instance> = new Set();
   /** Mean length of the messages in the last step that had any. */
   #messageLength = MAX_MESSAGES_LENGTH / MAX_MESSAGES;
-  /** Begin of the current step on the monotonic clock, in ms. */
-  #stepBeganMs = 0;
   /** Called when there may be work, and when an ownership ends. */
   onChange: () => void = () => undefined;
+  /** Called when a step has ended, and the relay may have got messages from it. */
+  onStepEnded: () => void = () => undefined;
 
   constructor(ports: CommitGroupPorts) {
     this.#ports = ports;
@@ -118,33 +123,69 @@ export class CommitGroup {
     return next;
   }
 
-  /** Runs one step; the caller waits for it before the next. Never rejects: a failure ends the ownerships concerned. */
+  /**
+   * Runs one step; the caller waits for it before the next. Resolves when the step is committed or, if steps overlap, when
+   * its commit begins. Never rejects: a failure ends the ownerships concerned.
+   */
   step(): Promise<void> {
-    this.#currentStep = this.#step();
-    return this.#currentStep;
+    this.#deciding = this.#step();
+    return this.#deciding;
   }
 
-  /** Resolves when no step is running. */
-  finished(): Promise<void> {
-    return this.#currentStep;
+  /** Resolves when no step is running, and the last one is committed. */
+  async finished(): Promise<void> {
+    await this.#deciding;
+    await this.#committing;
   }
 
   async #step(): Promise<void> {
+    const beganMs = this.#ports.clock.monotonic();
     this.#join();
-    this.#stepBeganMs = this.#ports.clock.monotonic();
     const partitions = [...this.#partitions.values()];
+    for (const partition of partitions) partition.stepBegins();
+    const results = await this.#decide(partitions);
+    const decidedMs = this.#ports.clock.monotonic() - beganMs;
+    // The turns of this step may follow from those of the step before, so its commit waits for the outcome of that one.
+    await this.#committing;
+    this.#committing = this.#finish(partitions, results, decidedMs);
+    if (this.#ports.overlaps !== true) await this.#committing;
+  }
+
+  /** Reads messages and runs the actors. A failure ends the ownerships, and nothing is committed. */
+  async #decide(partitions: readonly Partition[]): Promise<readonly StepResult[]> {
     try {
       const toScan = partitions.filter((partition) => partition.mustScan);
       if (toScan.length > 0) await Promise.all(toScan.map((partition) => partition.scan()));
       await this.#flushRelay();
       const slots = this.#takeReady();
-      const messages = await this.#readMessages(slots);
-      await this.#commit(await this.#run(slots, messages));
+      return await this.#run(slots, await this.#readMessages(slots));
     } catch (error) {
       for (const partition of partitions) partition.end(error);
-    } finally {
-      for (const partition of partitions) partition.release();
+      return [];
     }
+  }
+
+  /** Commits what a step has decided, in `decidedMs`, except the turns that follow from undone ones. */
+  async #finish(
+    partitions: readonly Partition[],
+    results: readonly StepResult[],
+    decidedMs: number,
+  ): Promise<void> {
+    const beganMs = this.#ports.clock.monotonic();
+    const before = this.#undone;
+    this.#undone = new Set();
+    const { kept, undone } = undoTurns(results, ({ instance }) => before.has(instance));
+    this.#handOverGuard.commitBegins(kept);
+    try {
+      await this.#commit(kept, () => decidedMs + this.#ports.clock.monotonic() - beganMs);
+      this.#discard(undone);
+    } catch (error) {
+      for (const partition of partitions) partition.end(error);
+    }
+    this.#handOverGuard.commitEnded();
+    for (const partition of partitions) partition.stepEnded();
+    this.onStepEnded();
+    this.onChange();
   }
 
   /**
@@ -172,7 +213,8 @@ export class CommitGroup {
       if (!partition.hasWork(now)) continue;
       const limit = MAX_ACTORS - slots.filter(({ instance }) => !instance.isBusy).length;
       if (limit <= 0) break;
-      for (const ready of partition.takeReady(limit)) slots.push({ partition, ...ready });
+      for (const ready of partition.takeReady(limit, (actor) => this.#handOverGuard.mayRun(actor)))
+        slots.push({ partition, ...ready });
     }
     this.#rotate();
     return slots;
@@ -227,8 +269,11 @@ export class CommitGroup {
       actor: instance.id,
       after: instance.cursor,
     }));
-    // A mailbox that the relay appends to meanwhile may have messages that the read does not return.
-    const isComplete = slots.map(({ partition }) => !relay.isWaiting(partition.name));
+    // A mailbox that the relay or a commit appends to meanwhile may have messages that the read does not return.
+    const isComplete = slots.map(
+      ({ partition, instance }) =>
+        !relay.isWaiting(partition.name) && !this.#handOverGuard.isAwaited(instance.id),
+    );
     try {
       for (const [actor, read] of await log.readMailboxes(reads, limit)) messages.set(actor, read);
     } catch (error) {
@@ -280,12 +325,14 @@ export class CommitGroup {
   /** Returns an actor to which a message may be handed over. */
   #slotOf(actor: ActorId): Slot | undefined {
     const partition = this.#partitions.get(partitionOf(actor));
-    if (partition === undefined || partition.ended || !this.#handOverGuard.allows(actor)) return undefined;
+    if (partition === undefined || partition.ended) return undefined;
+    if (!this.#handOverGuard.allows(actor) || !this.#handOverGuard.mayRun(actor)) return undefined;
     const instance = partition.hold(actor);
     return instance === undefined || instance.isBusy ? undefined : { partition, instance };
   }
 
-  async #commit(results: readonly StepResult[]): Promise<void> {
+  /** Commits the results; `tookMs` returns the time that the step has taken so far. */
+  async #commit(results: readonly StepResult[], tookMs: () => number): Promise<void> {
     // A turn with a fault is committed even if it writes nothing: the log rejects the commit of a former owner, so
     // that a fault in its outdated state does not halt the actor.
     const toCommit = results.filter(({ turn }) => turn.changed || turn.fault !== undefined);
@@ -295,22 +342,26 @@ export class CommitGroup {
       const outcome = await this.#write(toCommit, leaving);
       if (outcome === undefined) return;
       if (outcome.kind === "removed") {
-        const { kept, undone } = undoTurns(results, outcome.actor);
-        await this.#commit(kept);
-        for (const [actor, partition] of undone) this.#discard(actor, partition);
+        const { kept, undone } = undoTurns(results, ({ instance }) => instance.id === outcome.actor);
+        await this.#commit(kept, tookMs);
+        this.#discard(undone);
         return;
       }
     }
+    const resumesAtMs = this.#ports.clock.now() + Math.ceil(tookMs() * (1 / UNFINISHED_SHARE - 1));
     for (const result of results) {
       // The ownership ended meanwhile, and the log may have lost this commit. The next owner relays the messages in the log.
-      if (!result.partition.ended) this.#complete(result, leaving.has(result));
+      if (!result.partition.ended) this.#complete(result, leaving.has(result), resumesAtMs);
     }
   }
 
-  /** Lets an actor that is ahead of the log be loaded again; a removed one when it is restored. */
-  #discard(actor: ActorId, partition: Partition): void {
-    partition.discard(actor);
-    this.#handOverGuard.messageQueued(actor);
+  /** Lets actors that are ahead of the log be loaded again; a removed one when it is restored. */
+  #discard(undone: ReadonlyMap<Instance, Partition>): void {
+    this.#undone = new Set([...this.#undone, ...undone.keys()]);
+    for (const [instance, partition] of undone) {
+      partition.discard(instance);
+      this.#handOverGuard.messageQueued(instance.id);
+    }
   }
 
   /**
@@ -361,17 +412,10 @@ export class CommitGroup {
   }
 
   /**
-   * Returns when work that the current step leaves unfinished goes on (Unix ms), so that it takes no more of the worker's
-   * time than its share.
+   * Completes a committed turn: passes the messages that have not left to the relay, and halts its actor after a fault. Work
+   * that the turn leaves unfinished goes on at `resumesAtMs`, so that it takes no more of the worker's time than its share.
    */
-  get #resumesAtMs(): number {
-    const { clock } = this.#ports;
-    const tookMs = clock.monotonic() - this.#stepBeganMs;
-    return clock.now() + Math.ceil(tookMs * (1 / UNFINISHED_SHARE - 1));
-  }
-
-  /** Completes a committed turn: passes the messages that have not left to the relay, and halts its actor after a fault. */
-  #complete(result: StepResult, haveLeft: boolean): void {
+  #complete(result: StepResult, haveLeft: boolean, resumesAtMs: number): void {
     const { partition, instance, turn, hasMore, unsent, isRouted, fault } = result;
     const { relay, logger } = this.#ports;
     const actor = instance.id;
@@ -381,8 +425,8 @@ export class CommitGroup {
       relay.enqueue(partition, actor, turn.entry.seq, unsent.map(packDispatch));
     for (const { to } of unsent) this.#partitions.get(partitionOf(to))?.markUnread(to);
     if (hasMore) partition.markUnread(actor);
-    if (turn.quarantined !== undefined) partition.reload(actor, turn.quarantined);
-    else if (fault === undefined) partition.committed(instance, turn.change.entry?.length, this.#resumesAtMs);
+    if (turn.quarantined !== undefined) partition.reload(instance, turn.quarantined);
+    else if (fault === undefined) partition.committed(result, resumesAtMs);
     else partition.halt(actor, fault);
   }
 }

@@ -13,7 +13,7 @@ import type { Logger } from "../log/logger.js";
 import { continues, CorruptLog, parseEntry } from "../log/packing.js";
 import { ActorCache } from "./actor-cache.js";
 import { ActorDeadlines } from "./deadlines.js";
-import { type ActorOf, errorOf, Instance, packDispatch } from "./instance.js";
+import { type ActorOf, errorOf, Instance, packDispatch, type Turn } from "./instance.js";
 import { loadActor, RemovedActor } from "./recovery.js";
 import { OwnershipLost, type Relay, type Sender } from "./relay.js";
 import { type ReviewLimits, SourceReviews } from "./removal/sources.js";
@@ -47,6 +47,11 @@ export interface ReadyActor {
   readonly instance: Instance;
   /** The messages from notifications, in order; `undefined` when the mailbox must be read. None of a busy actor. */
   readonly inline: readonly InlineRecord[] | undefined;
+}
+
+interface CommittedTurn {
+  readonly instance: Instance;
+  readonly turn: Turn;
 }
 
 const NO_ENTRIES: StreamSize = { entries: 0, bytes: 0 };
@@ -223,16 +228,17 @@ export class Partition implements Sender {
 
   /**
    * Takes at most `limit` actors that are due, and as many that have messages, and returns those that are in memory. The
-   * others are loaded in the background, and have work again when they are in memory. The messages of an actor with
-   * unfinished work wait.
+   * others are loaded in the background, and have work again when they are in memory. An actor that may not run keeps its
+   * work, and the messages of an actor with unfinished work wait.
    */
-  takeReady(limit: number): readonly ReadyActor[] {
+  takeReady(limit: number, mayRun: (actor: ActorId) => boolean): readonly ReadyActor[] {
     const selected = new Map<ActorId, InlineRecord[] | undefined>();
-    for (const actor of this.#deadlines.due(this.#ports.clock.now(), limit)) selected.set(actor, []);
+    for (const actor of this.#deadlines.due(this.#ports.clock.now(), limit))
+      if (mayRun(actor)) selected.set(actor, this.#pending.has(actor) ? this.#pending.get(actor) : []);
     let withMessages = 0;
     for (const [actor, inline] of this.#pending) {
       if (withMessages >= limit) break;
-      if (this.#unfinished.has(actor)) continue;
+      if (this.#unfinished.has(actor) || !mayRun(actor)) continue;
       withMessages += 1;
       selected.set(actor, inline);
     }
@@ -246,11 +252,17 @@ export class Partition implements Sender {
       }
       this.#pending.delete(actor);
       if (instance !== undefined) ready.push({ instance, inline });
-      else if (this.#loading.has(actor)) this.#awaited.add(actor);
+      else if (this.#loading.has(actor)) this.#awaitLoading(actor);
       else if (!this.#halted.has(actor)) missing.push(actor);
     }
     if (missing.length > 0) this.#beginLoading(missing);
     return ready;
+  }
+
+  /** Lets an actor that has work run when it is loaded. It is not due meanwhile: the steps would not let the load go on. */
+  #awaitLoading(actor: ActorId): void {
+    this.#awaited.add(actor);
+    this.#deadlines.set(actor, undefined);
   }
 
   #beginLoading(actors: readonly ActorId[]): void {
@@ -312,14 +324,19 @@ export class Partition implements Sender {
     return this.#cache.instances().map(({ filterBytes }) => filterBytes);
   }
 
-  /** Returns an actor if it is in memory, and keeps it there until the end of the step. */
+  /** Returns an actor if it is in memory, and keeps it there until the step is committed. */
   hold(actor: ActorId): Instance | undefined {
     return this.#cache.hold(actor);
   }
 
-  /** Releases the actors that the step held. */
-  release(): void {
-    this.#cache.release();
+  /** Begins a step, while the commit of the one before may be on its way. */
+  stepBegins(): void {
+    this.#cache.stepBegins();
+  }
+
+  /** Releases the actors that the earliest step held. */
+  stepEnded(): void {
+    this.#cache.stepEnded();
   }
 
   /** Runs code of an actor. An error halts that actor, and no other. */
@@ -333,14 +350,15 @@ export class Partition implements Sender {
   }
 
   /**
-   * Records that a turn of an actor is committed. `entryBytes` is the size of its entry; absent without one. An actor
-   * with unfinished work is due at `resumesAtMs`. An actor that a later turn of the same step has halted stays halted, and
-   * is not due.
+   * Records that a turn of an actor is committed. An actor with unfinished work is due at `resumesAtMs`. An actor that a
+   * later turn has halted stays halted, and is not due.
    */
-  committed(instance: Instance, entryBytes: number | undefined, resumesAtMs: number): void {
+  committed({ instance, turn }: CommittedTurn, resumesAtMs: number): void {
     const actor = instance.id;
     if (this.#halted.has(actor)) return;
-    if (entryBytes !== undefined) this.#cache.used(actor, entryBytes);
+    const { entry } = turn.change;
+    if (turn.entry !== undefined && entry !== undefined)
+      this.#cache.used(actor, turn.entry.seq, entry.length);
     if (instance.isBusy) this.#unfinished.add(actor);
     else this.#unfinished.delete(actor);
     this.#deadlines.set(actor, instance.isBusy ? resumesAtMs : instance.deadline);
@@ -348,17 +366,23 @@ export class Partition implements Sender {
   }
 
   /** Discards the state of an actor that has failed on a message in quarantine. The actor is loaded again at once. */
-  reload(actor: ActorId, error: Error): void {
+  reload(instance: Instance, error: Error): void {
+    const actor = instance.id;
     this.#ports.logger.error(
       { err: error, actor },
       "a message is in the quarantine, because its actor failed",
     );
-    this.discard(actor);
+    this.discard(instance);
     if (this.#haltedBefore.delete(actor)) this.#recordHalt(actor, undefined);
   }
 
-  /** Discards the state of an actor that is not the one in the log. The actor is loaded again at once. */
-  discard(actor: ActorId): void {
+  /**
+   * Discards an instance whose state is not the one in the log. The actor is loaded again at once, unless it has been since
+   * or is being loaded.
+   */
+  discard(instance: Instance): void {
+    if (!this.#cache.has(instance)) return;
+    const actor = instance.id;
     this.#cache.remove(actor);
     this.#unfinished.delete(actor);
     if (!this.#halted.has(actor)) this.#deadlines.set(actor, 0);

@@ -37,24 +37,25 @@ interface RoutedMessage {
 }
 
 /**
- * Undoes the turns of an actor that are not committed, and every turn that follows from them. The messages that the
- * other turns have handed over to undone ones go to the mailboxes. Returns the other turns, and the actors whose turns
+ * Undoes the turns that `mustUndo` and are not committed, and every turn that follows from them. The messages that the
+ * other turns have handed over to undone ones go to the mailboxes. Returns the other turns, and the instances whose turns
  * were undone, which are ahead of the log.
  */
 export function undoTurns(
   results: readonly StepResult[],
-  actor: ActorId,
-): { readonly kept: readonly StepResult[]; readonly undone: ReadonlyMap<ActorId, Partition> } {
-  const undone = new Map<ActorId, Partition>();
+  mustUndo: (result: StepResult) => boolean,
+): { readonly kept: readonly StepResult[]; readonly undone: ReadonlyMap<Instance, Partition> } {
+  const undone = new Map<Instance, Partition>();
   const kept = new Set<StepResult>();
   for (const result of results) {
-    const { id } = result.instance;
-    const isKept = id !== actor && !undone.has(id) && result.received.every(({ from }) => kept.has(from));
+    const { instance } = result;
+    const isKept =
+      !mustUndo(result) && !undone.has(instance) && result.received.every(({ from }) => kept.has(from));
     if (isKept) {
       kept.add(result);
       continue;
     }
-    undone.set(id, result.partition);
+    undone.set(instance, result.partition);
     for (const { from, dispatch } of result.received) if (kept.has(from)) from.unsent.push(dispatch);
   }
   return { kept: [...kept], undone };

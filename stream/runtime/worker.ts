@@ -50,6 +50,8 @@ export interface WorkerOptions {
   readonly formats?: Formats | undefined;
   /** Begins the slices of a step (default slices of time). */
   readonly slices?: (() => Slices) | undefined;
+  /** Decides a step while the commit of the one before is on its way (default false). */
+  readonly overlaps?: boolean | undefined;
   /** Most messages in one append of the relay (default 1,000). */
   readonly relayMessages?: number | undefined;
 }
@@ -161,7 +163,10 @@ export class Worker {
     if (group === undefined) {
       group = new CommitGroup({ ...this.#options, relay: this.relay });
       this.#groups.set(name, group);
-      if (this.#started) this.#track(this.#runSteps(group));
+      if (this.#started) {
+        group.onStepEnded = () => this.#startRelays();
+        this.#track(this.#runSteps(group));
+      }
     }
     return group;
   }
@@ -460,14 +465,11 @@ export class Worker {
   /** Steps a commit group until the worker stops and has no partition left in it. */
   async #runSteps(group: CommitGroup): Promise<void> {
     while (!this.#stopping || !group.isEmpty) {
-      if (group.hasWork(this.#options.clock.now())) {
-        await group.step();
-        this.#startRelays();
-      } else {
-        await this.#untilChange(group);
-      }
+      if (group.hasWork(this.#options.clock.now())) await group.step();
+      else await this.#untilChange(group);
       for (const partition of this.#held.values()) if (partition.ended) this.#removeEnded(partition);
     }
+    await group.finished();
   }
 
   /** Resolves at the next notification, deadline or end of an ownership. */

@@ -183,7 +183,8 @@ export class Deployment {
         relayMessages: this.#ports.random.pick([1, 1, 1_000]),
       };
       const slices = (): Slices => new RandomSlices(clock, this.#ports.slices);
-      running.worker = new Worker({ ...options, ...limits, slices });
+      const overlaps = this.#ports.slices.chance(0.5);
+      running.worker = new Worker({ ...options, ...limits, slices, overlaps });
       await running.worker.start();
     };
     start().catch(() => this.#killWorker(running));

@@ -465,6 +465,10 @@ export const RUNTIME_MUTANTS: readonly Mutant[] = [
     }),
   },
   {
+    name: "a message is handed over past one that is on its way to the mailbox",
+    mutation: replacingMethods(HandOverGuard.prototype, { isAwaited: () => false }),
+  },
+  {
     name: "a message is not deduplicated by source and seq",
     mutation: replacingMethods(Inbox.prototype, { hasApplied: () => false }),
   },

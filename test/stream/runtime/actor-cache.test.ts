@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import type { ActorId } from "../../../actors/actor.js";
+import type { Clock } from "../../../stream/log/clock.js";
 import { type Head, NO_CURSOR } from "../../../stream/log/log.js";
 import { ActorCache } from "../../../stream/runtime/actor-cache.js";
 import { actorOf } from "../../../stream/runtime/actors.js";
@@ -20,12 +21,35 @@ const CLOCK = { now: () => 0, monotonic: () => 0, after: () => () => undefined }
 const ROUND = SNAPSHOT_LIMITS.roundActors;
 
 /** Returns a cache with markets in memory, and their ids. */
-function cacheOf(count: number): { readonly cache: ActorCache; readonly ids: readonly ActorId[] } {
-  const cache = new ActorCache(CLOCK, SNAPSHOT_LIMITS, new Retention(SNAPSHOT_LIMITS, CLOCK).open());
+function cacheOf(
+  count: number,
+  clock: Clock = CLOCK,
+): { readonly cache: ActorCache; readonly ids: readonly ActorId[] } {
+  const cache = new ActorCache(clock, SNAPSHOT_LIMITS, new Retention(SNAPSHOT_LIMITS, clock).open());
   const ids = Array.from({ length: count }, (_, n): ActorId => `market:${n}`);
   for (const id of ids) cache.add(Instance.create(actorOf(id), id), HEAD, { entries: 0, bytes: 0 });
   return { cache, ids };
 }
+
+describe("an actor in a step", () => {
+  it("is idle for nobody until the step is committed, also while the next step is decided", () => {
+    let nowMs = 0;
+    const { cache, ids } = cacheOf(2, { ...CLOCK, now: () => nowMs });
+    nowMs = 10 * SNAPSHOT_LIMITS.idleMs;
+    const [first = "market:none", second = "market:none"] = ids;
+    const idle = (): boolean[] => [first, second].map((id) => cache.isIdle(id));
+    expect(idle()).to.deep.equal([true, true]);
+    cache.stepBegins();
+    cache.hold(first);
+    cache.stepBegins();
+    cache.hold(second);
+    expect(idle()).to.deep.equal([false, false]);
+    cache.stepEnded();
+    expect(idle()).to.deep.equal([true, false]);
+    cache.stepEnded();
+    expect(idle()).to.deep.equal([true, true]);
+  });
+});
 
 describe("a maintenance round", () => {
   it("visits every actor of a small partition", () => {
@@ -50,8 +74,8 @@ describe("a maintenance round", () => {
     const { cache, ids } = cacheOf(10 * ROUND);
     const last = ids.at(-1) ?? "market:none";
     cache.nextRound();
-    cache.used(last, 100);
-    cache.used(last, 100);
+    cache.used(last, 1, 100);
+    cache.used(last, 2, 100);
     const round = cache.nextRound();
     expect(round).to.have.length(ROUND + 1);
     expect(round.filter((actor) => actor === last)).to.have.length(1);
@@ -63,7 +87,7 @@ describe("a maintenance round", () => {
     cache.nextRound();
     const gone = ids.filter((_, n) => n % 2 === 0);
     for (const actor of gone) {
-      cache.used(actor, 100);
+      cache.used(actor, 1, 100);
       cache.remove(actor);
     }
     const visited = new Set<ActorId>();

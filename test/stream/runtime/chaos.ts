@@ -161,6 +161,7 @@ export class ChaosWorld {
       partitions: PARTITIONS,
       snapshotLimits: SNAPSHOT_LIMITS,
       relayMessages: this.#chance(0.5) ? 1 : undefined,
+      overlaps: this.#chance(0.5),
     };
     const worker = new Worker({ ...options, id, actorOf: () => counter, leaseMs: LEASE_MS });
     const process: Process = { worker, log, dead: false };

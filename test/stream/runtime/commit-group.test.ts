@@ -5,8 +5,8 @@ import { type Clock, systemClock } from "../../../stream/log/clock.js";
 import type { MemoryLog } from "../../support/log/memory-log.js";
 import type { Worker } from "../../../stream/runtime/worker.js";
 import { Keys } from "../../../stream/redis/keys.js";
-import { counter } from "./counter.js";
-import { a, b, Deployment, partitionOfWorker, post, step } from "./deployment.js";
+import { counter, type CounterCommand } from "./counter.js";
+import { a, b, Deployment, FaultyGate, partitionOfWorker, post, step } from "./deployment.js";
 import { type Change } from "../../../stream/log/log.js";
 import { packEntry, packEnvelope, parseEnvelope } from "../../../stream/log/packing.js";
 import { counterInLog, takeFromAnyone } from "../log/support.js";
@@ -92,6 +92,27 @@ describe("a commit group", () => {
     expect(second - first, "the other 16, and 8 long ones").to.equal(24);
     await stepOn(long);
     expect((await valueOfA()) - second).to.equal(16);
+  });
+
+  it("reads the mailbox of an actor that is due while many others have messages", async () => {
+    const others = Array.from({ length: 64 }, (_, other) => marketActor(`other ${other}`));
+    const partition = partitionOfWorker(worker, "l2");
+    const toOthers = async (): Promise<void> => {
+      for (const to of others) {
+        await log.append("l2", [{ to, body: packEnvelope({ commands: [{ kind: "add", n: 1 }] }) }]);
+        partition.markUnread(to);
+      }
+    };
+    await toOthers();
+    await step(worker, "l2");
+    await post(log, b, { kind: "alarm", atMs: 5 });
+    partition.markUnread(b);
+    await step(worker, "l2");
+    await toOthers();
+    await post(log, b, { kind: "add", n: 1 });
+    partition.markUnread(b);
+    for (let i = 0; i < 3; i += 1) await step(worker, "l2");
+    expect((await counterInLog(log, b)).value).to.equal(1);
   });
 
   it("gives every actor of a step the format that is active at its start", async () => {
@@ -254,6 +275,114 @@ describe("a commit group", () => {
     await until(async () => expect([...(await log.halted()).keys()]).to.deep.equal([b]));
     expect(partition.nextDeadline(), "a halted actor is not due").to.equal(undefined);
     expect(partition.hasWork(systemClock.now())).to.equal(false);
+  });
+
+  describe("with steps that overlap", () => {
+    let faults: FaultyGate;
+    /** Numbers of the commands that the actors have decided. */
+    let decided: number[];
+
+    const observed: typeof counter = {
+      ...counter,
+      decide: (state, command, now, format) => {
+        if (command.kind === "receive" && command.n === 13) throw new Error("13 is not accepted");
+        if (command.kind === "add") decided.push(command.n);
+        return counter.decide(state, command, now, format);
+      },
+    };
+
+    beforeEach(async () => {
+      await worker.stop();
+      decided = [];
+      faults = new FaultyGate();
+      deployment.overlaps = true;
+      worker = deployment.worker(deployment.connect(faults.gate), systemClock, observed);
+      await worker.beat();
+      await warmUp();
+      await worker.groupOf("l1").finished();
+    });
+
+    const unread = async (to: typeof a, command: CounterCommand): Promise<void> => {
+      await post(log, to, command);
+      partitionOfWorker(worker, to === a ? "l1" : "l2").markUnread(to);
+    };
+    const hasEnded = (): boolean[] => ["l1", "l2"].map((name) => partitionOfWorker(worker, name).ended);
+
+    it("decides a step while the commit of the one before is on its way, and commits both in order", async () => {
+      const group = worker.groupOf("l1");
+      const letCommit = faults.hold("commit");
+      await unread(a, { kind: "add", n: 1 });
+      await group.step();
+      await unread(a, { kind: "add", n: 2 });
+      const second = group.step();
+      await until(() => expect(decided).to.deep.equal([1, 2]));
+      expect((await counterInLog(log, a)).value).to.equal(0);
+      letCommit();
+      await second;
+      await group.finished();
+      expect((await counterInLog(log, a)).value).to.equal(3);
+    });
+
+    it("hands no message over while another one is on its way to the same mailbox", async () => {
+      const group = worker.groupOf("l1");
+      // A partition that joins may have messages in any mailbox, so the next one goes to the mailbox.
+      group.add(partitionOfWorker(worker, "l1"));
+      const letCommit = faults.hold("commit");
+      await unread(a, { kind: "send", to: b, numbers: [2] });
+      await group.step();
+      await unread(b, { kind: "add", n: 1 });
+      await unread(a, { kind: "send", to: b, numbers: [3] });
+      const second = group.step();
+      await until(() => expect(decided).to.deep.equal([1]));
+      letCommit();
+      await second;
+      for (let i = 0; i < 3; i += 1) await step(worker, "l1");
+      await group.finished();
+      expect(await received()).to.deep.equal({ [a]: [1, 2, 3] });
+    });
+
+    it("undoes the turns that follow from an undone turn of the step before", async () => {
+      const setRemoved = (hash: string | undefined): void =>
+        deployment.store.operate(() => deployment.store.set(KEYS.head("l2", b), "removed", hash));
+      const group = worker.groupOf("l1");
+      const [letCommit, letCommitRest] = [faults.hold("commit"), faults.hold("commit")];
+      await unread(a, { kind: "send", to: b, numbers: [2] });
+      await group.step();
+      await unread(a, { kind: "send", to: b, numbers: [3] });
+      const second = group.step();
+      setRemoved("hash of its last snapshot");
+      letCommit();
+      await until(() => expect(faults.waiting("commit")).to.equal(0));
+      setRemoved(undefined);
+      letCommitRest();
+      await second;
+      await group.finished();
+      expect(hasEnded()).to.deep.equal([false, false]);
+      expect(await headOf(a)).to.include({ seq: 3, relayed: 3 });
+      await until(async () => {
+        await step(worker, "l1");
+        await group.finished();
+        return (await received())[a]?.length === 3;
+      });
+      expect(await received()).to.deep.equal({ [a]: [1, 2, 3] });
+      expect(hasEnded()).to.deep.equal([false, false]);
+    });
+
+    it("does not run an actor that has failed in a step whose commit is on its way", async () => {
+      const group = worker.groupOf("l1");
+      const letCommit = faults.hold("commit");
+      await unread(a, { kind: "send", to: b, numbers: [13] });
+      await group.step();
+      await unread(b, { kind: "add", n: 1 });
+      await unread(a, { kind: "add", n: 2 });
+      const second = group.step();
+      await until(() => expect(decided).to.deep.equal([2]));
+      letCommit();
+      await second;
+      await group.finished();
+      expect(decided).to.deep.equal([2]);
+      expect([...(await log.halted()).keys()]).to.deep.equal([b]);
+    });
   });
 
   describe("in slices", () => {

@@ -33,6 +33,11 @@ export class FaultyGate {
     this.#faults.set(operation, [...(this.#faults.get(operation) ?? []), fault]);
   }
 
+  /** Returns the number of faults that no operation has met. */
+  waiting(operation: Operation): number {
+    return this.#faults.get(operation)?.length ?? 0;
+  }
+
   /** Applies the next operation, and loses its answer. */
   loseAnswer(operation: Operation): void {
     this.#add(operation, (apply) => {
@@ -62,6 +67,8 @@ export class FaultyGate {
 
 export class Deployment {
   readonly store = new MemoryStore();
+  /** Lets the steps of new workers overlap. */
+  overlaps = false;
   readonly #closing: { close(): Promise<void> }[] = [];
   readonly #workers: Worker[] = [];
 
@@ -81,7 +88,8 @@ export class Deployment {
     formats: Formats = latestFormat,
     partitions: readonly string[] = PARTITIONS,
   ): Worker {
-    const options = { log, clock, actorOf: () => actor, logger: silentLogger, partitions, formats };
+    const { overlaps } = this;
+    const options = { log, clock, actorOf: () => actor, logger: silentLogger, partitions, formats, overlaps };
     // Workers that start together get their partitions in the order of their names.
     const worker = new Worker({ ...options, id: ["first", "second"][this.#workers.length] ?? randomUUID() });
     this.#workers.push(worker);

@@ -518,7 +518,6 @@ describe("a worker", () => {
       writeSnapshot();
       await maintaining;
       expect(partition.hold(a)?.seq).to.equal(4);
-      partition.release();
       expect([...(await log.halted())]).to.deep.equal([]);
       expect((await counterInLog(log, a)).value).to.equal(13);
     });
