@@ -28,6 +28,11 @@ export function ledgerActor(shard: number): LedgerActorId {
   return `ledger:${shard}`;
 }
 
+/** The ledgers of all shards. */
+export const LEDGERS: readonly LedgerActorId[] = Array.from({ length: LEDGER_SHARDS }, (_, shard) =>
+  ledgerActor(shard),
+);
+
 /** Returns the shard of a trader. All wallets of a trader are in one shard, so a transfer between them is one step. */
 export function ledgerShardOf(traderId: string): number {
   return fnv1a(traderId) % LEDGER_SHARDS;
@@ -44,6 +49,18 @@ export function ledgerOf(traderId: string): LedgerActorId {
 export function partitionOf(actor: ActorId): string {
   const id = actor.slice(actor.indexOf(":") + 1);
   return actor.startsWith("ledger:") ? `l${id}` : `m${fnv1a(id) % MARKET_PARTITIONS}`;
+}
+
+/** Returns the actors of each partition that has any. */
+export function byPartition(actors: Iterable<ActorId>): ReadonlyMap<string, readonly ActorId[]> {
+  const partitions = new Map<string, ActorId[]>();
+  for (const actor of actors) {
+    const partition = partitionOf(actor);
+    const members = partitions.get(partition);
+    if (members === undefined) partitions.set(partition, [actor]);
+    else members.push(actor);
+  }
+  return partitions;
 }
 
 export const PARTITIONS: readonly string[] = [

@@ -18,6 +18,7 @@ import {
 import { tradersToRestrict } from "../db/queries/accounts/restrictions.js";
 import { allMarkets, unsettledMarkets } from "../db/queries/catalog/markets.js";
 import { marketArchive, removableMarkets } from "../db/queries/catalog/removed-markets.js";
+import { requireLog } from "../db/queries/installation.js";
 import { waitProjected } from "../db/queries/projected.js";
 import { driveEventStep } from "../stream/jobs/event-actions.js";
 import { restrictTrader } from "../stream/jobs/restrictions.js";
@@ -36,7 +37,7 @@ import { LogExchange } from "../stream/log/exchange.js";
 import { ServiceConnection } from "../stream/services/connection.js";
 import { ExpiredGateways } from "../stream/services/gateways.js";
 import { FormatAnnouncer } from "../stream/log/formats.js";
-import { checkInstallation } from "../stream/log/installation.js";
+import { checkInstallation, idOfLog } from "../stream/log/installation.js";
 import { Invalidations } from "../stream/services/invalidations.js";
 import { ProcessReporter } from "../stream/services/process-reports.js";
 import { RedisLog } from "../stream/redis/redis-log.js";
@@ -167,6 +168,7 @@ async function start({
       maxConnections: 4,
       onError: (error) => logger.warn({ err: error }, "a connection to Postgres was lost"),
     });
+    await requireLog(db, await idOfLog(log));
     const restore = (actor: ActorId): Promise<void> => restoreActor(log, marketArchive(db), actor);
     const exchange = new LogExchange({ log, clock, logger, newId: randomUUID, formats, restore });
     await exchange.start();

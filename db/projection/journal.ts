@@ -1,6 +1,7 @@
 /** The part of the log that the projector needs. */
 
-import { partitionOf, type ActorId } from "../../actors/actor.js";
+import { byPartition, partitionOf, type ActorId } from "../../actors/actor.js";
+import { idOfLog } from "../../stream/log/installation.js";
 import { entriesAfter, lineageAt, NOWHERE, type Position } from "../../stream/log/lineage.js";
 import type { Log } from "../../stream/log/log.js";
 import type { Logger } from "../../stream/log/logger.js";
@@ -60,6 +61,8 @@ export interface Journal {
   actors(partitions: readonly string[]): Promise<readonly ActorId[]>;
   /** Returns the position of each actor after the last entry of its log. */
   heads(actors: readonly ActorId[]): Promise<ReadonlyMap<ActorId, JournalHead>>;
+  /** Returns the id of the log, `undefined` for a log without one. */
+  logId(): Promise<string | undefined>;
   /** Returns the history of an actor after the entry `seq`, 0 for all of it. */
   historyAfter(actor: ActorId, seq: number): Promise<History>;
   /** Reports to the log which entries the tables have, so that it may trim them. */
@@ -78,20 +81,14 @@ export function journalOf(log: Log, tail: LogTail, logger: Logger, archive?: Pic
       return (await Promise.all(partitions.map((partition) => log.actors(partition)))).flat();
     },
     async heads(actors) {
-      const byPartition = new Map<string, ActorId[]>();
-      for (const actor of actors) {
-        const partition = partitionOf(actor);
-        const members = byPartition.get(partition);
-        if (members === undefined) byPartition.set(partition, [actor]);
-        else members.push(actor);
-      }
       const found = new Map<ActorId, JournalHead>();
-      for (const [partition, members] of byPartition) {
+      for (const [partition, members] of byPartition(actors)) {
         const heads = await log.heads(partition, members);
         members.forEach((actor, index) => found.set(actor, heads[index] ?? { ...NOWHERE, projected: 0 }));
       }
       return found;
     },
+    logId: () => idOfLog(log),
     async historyAfter(actor, seq) {
       const { state, ...head } = await loadState({ log, actorOf, logger, archive }, actor);
       return {

@@ -21,8 +21,15 @@ export interface ProjectorOptions {
   /** Invalidates caches of a market whose definition, status or grade has changed. */
   readonly marketChanged: (marketId: string) => Promise<void>;
   readonly logger: Logger;
+  /** Time in ms of projecting after which the tables are bound to the log (default 10,000). */
+  readonly bindAfterMs?: number | undefined;
 }
 
+/**
+ * Time in ms after which the id of a log is on its disk and its replicas. A log that goes back later, by a power loss or a
+ * fail-over, still has the id to which the tables are bound.
+ */
+const BIND_AFTER_MS = 10_000;
 const STAND_BY_MS = 250;
 /** Longest wait for entries, and shortest interval at which a projector counts the others to take its share. */
 const DEAL_MS = 250;
@@ -99,6 +106,8 @@ export class Projector {
       try {
         session = await ProjectionSession.open(this.#options.databaseUrl);
         reconnectMs = RECONNECT_MS.min;
+        // A projector of another log must not take groups from those of this one.
+        await this.#requireLog(session);
         while (await this.#standBy(session)) await this.#project(session);
       } catch (error) {
         if (isUnavailable(error) || session?.broken === true) {
@@ -135,7 +144,7 @@ export class Projector {
 
   /** Projects the actors of the session's groups, until projectors come or go, or `stop` comes. */
   async #project(session: ProjectionSession): Promise<void> {
-    const { journal, logger } = this.#options;
+    const { journal, logger, bindAfterMs = BIND_AFTER_MS } = this.#options;
     const partitions = partitionsOf(session.groups);
     const live = await this.#untilLogAnswers(session, () => journal.actors(partitions));
     if (live === undefined) return;
@@ -144,6 +153,9 @@ export class Projector {
     );
     const heads = await this.#untilLogAnswers(session, () => journal.heads([...cursors.keys()]));
     if (heads === undefined) return;
+    // Rows that another log does not have, or one that was emptied meanwhile, are not lost.
+    const log = await this.#requireLog(session);
+    if (log === undefined) return;
     await this.#reconcile(session, cursors, heads);
     const changed = await session.marketsChangedSince(Date.now() - REPUBLISH_MS);
     for (const marketId of changed) this.#publishChange(marketId);
@@ -168,8 +180,10 @@ export class Projector {
     if (this.#stopping.signal.aborted) closeQueue();
     this.#active = true;
     logger.info({ actors: cursors.size, groups: [...session.groups] }, "projecting");
-    let dealtMs = performance.now();
-    let forgottenMs = dealtMs;
+    const beganMs = performance.now();
+    let dealtMs = beganMs;
+    let forgottenMs = beganMs;
+    let isBound = false;
     try {
       for (;;) {
         const entries = await queue.take(DEAL_MS);
@@ -180,6 +194,10 @@ export class Projector {
           this.#lag.begin(entries);
           await this.#write(session, entries, cursors, marks);
           this.#lag.end();
+        }
+        if (!isBound && began - beganMs >= bindAfterMs) {
+          await session.bindTo(log.id);
+          isBound = true;
         }
         if (began - dealtMs >= DEAL_MS) {
           if (await session.mustDeal()) return;
@@ -229,6 +247,17 @@ export class Projector {
       }
     }
     return undefined;
+  }
+
+  /**
+   * Returns the log with its id, or `undefined` if `stop` comes before. Throws `OtherLog` when the tables were written from
+   * another one.
+   */
+  async #requireLog(session: ProjectionSession): Promise<{ readonly id: string | undefined } | undefined> {
+    const { journal } = this.#options;
+    const log = await this.#untilLogAnswers(session, async () => ({ id: await journal.logId() }));
+    if (log !== undefined) await session.requireLog(log.id);
+    return log;
   }
 
   /** Repairs the tables of every actor whose log has lost entries that are in them. Updates the cursors. */

@@ -5,6 +5,7 @@ import pg from "pg";
 import type { ActorId } from "../../actors/actor.js";
 import { queriesOver } from "../database.js";
 import { PROJECTOR_GROUPS, PROJECTOR_LOCK } from "../locks.js";
+import { bindToLog, requireLog } from "../queries/installation.js";
 import { marketArchive } from "../queries/catalog/removed-markets.js";
 import { markets, removedMarkets } from "../schema/markets.js";
 import { projectorCursors } from "../schema/wallets.js";
@@ -94,6 +95,16 @@ export class ProjectionSession {
       if (await this.#tryLock("pg_try_advisory_lock($1, $2)", [PROJECTOR_LOCK, group]))
         this.#groups.add(group);
     }
+  }
+
+  /** Throws `OtherLog` when the tables were written from another log. */
+  requireLog(logId: string | undefined): Promise<void> {
+    return this.#alone(() => requireLog(queriesOver(this.#client), logId));
+  }
+
+  /** Binds the tables to the log that they are written from. Throws as `requireLog` does. */
+  bindTo(logId: string | undefined): Promise<void> {
+    return this.#alone(() => bindToLog(queriesOver(this.#client), logId, Date.now()));
   }
 
   /** Returns true when `deal` would change the groups of this session. */

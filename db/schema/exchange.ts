@@ -1,10 +1,33 @@
 /** The exchange as a whole: maintenance, the changelog, and the permitted regions (contract sections 8.13 to 8.15). */
 
 import { sql } from "drizzle-orm";
-import { customType, index, pgTable, primaryKey, serial, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
+import {
+  boolean,
+  check,
+  customType,
+  index,
+  pgTable,
+  primaryKey,
+  serial,
+  text,
+  uniqueIndex,
+  uuid,
+} from "drizzle-orm/pg-core";
 import { moment } from "./columns.js";
 
 const cidr = customType<{ data: string; driverData: string }>({ dataType: () => "cidr" });
+
+/** The log from which the projector has written the tables: one row. */
+export const installation = pgTable(
+  "installation",
+  {
+    onlyRow: boolean().primaryKey().default(true),
+    /** Id of the log, which its first start has given it. */
+    logId: uuid().notNull(),
+    boundTs: moment().notNull(),
+  },
+  (table) => [check("installation_only_row", sql`${table.onlyRow}`)],
+);
 
 /** A period of maintenance. At most one has no end yet. */
 export const maintenanceWindows = pgTable(

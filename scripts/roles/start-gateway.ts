@@ -6,6 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type ActorId, marketActor } from "../../actors/actor.js";
 import type { MarketState } from "../../actors/market/state.js";
 import { connect, type Database, disconnect, isUnavailable, reach } from "../../db/database.js";
+import { requireLog } from "../../db/queries/installation.js";
 import { mayChangeAudit } from "../../db/queries/operator/audit.js";
 import { marketArchive } from "../../db/queries/catalog/removed-markets.js";
 import { Replica } from "../../db/replica.js";
@@ -54,7 +55,7 @@ import { LogExchange } from "../../stream/log/exchange.js";
 import { ServiceConnection } from "../../stream/services/connection.js";
 import { GatewayLease } from "../../stream/services/gateways.js";
 import { announcedName, FormatAnnouncer } from "../../stream/log/formats.js";
-import { checkInstallation } from "../../stream/log/installation.js";
+import { checkInstallation, idOfLog } from "../../stream/log/installation.js";
 import { FirstAnswers } from "../../stream/services/first-answers.js";
 import { Invalidations } from "../../stream/services/invalidations.js";
 import { LongWork } from "../../stream/services/long-work.js";
@@ -157,6 +158,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
     const db = connect(databaseUrl, { onError });
     closing.push(() => disconnect(db));
     await reach(db, databaseUrl);
+    await requireLog(db, await idOfLog(log));
     const readDb = databaseReadUrl === undefined ? db : connect(databaseReadUrl, { onError });
     if (databaseReadUrl !== undefined) {
       closing.push(() => disconnect(readDb));

@@ -3,7 +3,7 @@
  * are in order and without a gap.
  */
 
-import { type ActorId, partitionOf, PARTITIONS } from "../../actors/actor.js";
+import { type ActorId, byPartition, partitionOf, PARTITIONS } from "../../actors/actor.js";
 import { type Clock, sleep } from "./clock.js";
 import type { InlineRecord, Listener, Log, Notification, StoredEntry } from "./log.js";
 import type { Logger } from "./logger.js";
@@ -65,6 +65,8 @@ export class EveryActor {
   /** Actors with entries to read, by commit group. */
   readonly #dirty = new Map<string, Set<ActorId>>();
   readonly #toScan = new Set<string>();
+  /** The partition whose heads are being compared with the cursors. */
+  #scanning: string | undefined;
   readonly #listener: Listener;
   readonly #loop: Promise<void>;
   #wake: () => void = () => undefined;
@@ -83,7 +85,8 @@ export class EveryActor {
     if (scanAll) this.#toScan.add(partition);
     for (const { actor, inline } of notices) {
       // Until the scan, the read model may have entries that the log has lost.
-      const mustRead = inline === undefined || this.#toScan.has(partition);
+      const isCompared = !this.#toScan.has(partition) && this.#scanning !== partition;
+      const mustRead = inline === undefined || !isCompared;
       if (mustRead || !this.#acceptInline(actor, inline)) this.#markDirty(actor);
     }
     this.#wake();
@@ -169,16 +172,42 @@ export class EveryActor {
   }
 
   async #scan(): Promise<void> {
+    if (this.#toScan.size === 0) return;
+    const known = byPartition(this.#cursors.keys());
     for (const partition of [...this.#toScan]) {
-      const statuses = await this.#ports.log.scan(partition);
-      await this.#loadPositions(statuses.map(({ actor }) => actor));
+      // A notification that comes during the scan may ask for another one.
       this.#toScan.delete(partition);
-      for (const { actor, head } of statuses) {
-        const cursor = this.#cursorOf(actor);
-        if (commonSeq(head, cursor) !== cursor.seq) this.#dropAtGap(actor);
-        else if (head.seq > cursor.seq) this.#markDirty(actor);
+      this.#scanning = partition;
+      try {
+        await this.#scanPartition(partition, known.get(partition) ?? []);
+      } catch (error) {
+        this.#toScan.add(partition);
+        throw error;
+      } finally {
+        this.#scanning = undefined;
       }
     }
+  }
+
+  /** Compares the heads of the actors of a partition with the cursors. `known` has the actors with a cursor. */
+  async #scanPartition(partition: string, known: readonly ActorId[]): Promise<void> {
+    const { log } = this.#ports;
+    const statuses = await log.scan(partition);
+    await this.#loadPositions(statuses.map(({ actor }) => actor));
+    const named = new Set(statuses.map(({ actor }) => actor));
+    // An actor that the log does not name was removed, and the log keeps its head, or the log has lost all of its entries.
+    const others = known.filter((actor) => !named.has(actor));
+    const heads = others.length === 0 ? [] : await log.heads(partition, others);
+    for (const { actor, head } of statuses) this.#compare(actor, head);
+    for (const [index, actor] of others.entries())
+      if (this.#cursors.has(actor)) this.#compare(actor, heads[index] ?? NOWHERE);
+  }
+
+  /** Marks an actor that has entries after its cursor, and drops one whose log has none that follows it. */
+  #compare(actor: ActorId, head: Position): void {
+    const cursor = this.#cursorOf(actor);
+    if (commonSeq(head, cursor) !== cursor.seq) this.#dropAtGap(actor);
+    else if (head.seq > cursor.seq) this.#markDirty(actor);
   }
 
   #dropAtGap(actor: ActorId): void {

@@ -6,11 +6,13 @@ import { type ActorId, partitionOf } from "../../../actors/actor.js";
 import { connect, disconnect, type Database } from "../../../db/database.js";
 import { PROJECTOR_GROUPS, PROJECTOR_LOCK } from "../../../db/locks.js";
 import { migrate } from "../../../db/migrate.js";
+import { installation } from "../../../db/schema/exchange.js";
 import { ProjectionBatch, ProjectionGap } from "../../../db/projection/batch.js";
 import { marketArchive } from "../../../db/queries/catalog/removed-markets.js";
 import { ProjectionSession } from "../../../db/projection/session.js";
 import type { Feed, Followed, History, Journal, JournalHead } from "../../../db/projection/journal.js";
 import { Projector } from "../../../db/projection/projector.js";
+import { OtherLog } from "../../../db/queries/installation.js";
 import { isProjecting, projectedPositions, waitProjected } from "../../../db/queries/projected.js";
 import { NOWHERE, type Position } from "../../../stream/log/lineage.js";
 import { silentLogger } from "../../../stream/log/logger.js";
@@ -28,6 +30,8 @@ class MemoryJournal implements Journal {
   readonly marks = new Map<ActorId, number>();
   /** Actors in the order of their marks. */
   readonly marked: ActorId[] = [];
+  /** Id of the log. */
+  id: string | undefined;
   /** An actor whose entries were trimmed too early. */
   gapAt: ActorId | undefined;
   /** Actors that are removed from the log. */
@@ -99,6 +103,10 @@ class MemoryJournal implements Journal {
     );
   }
 
+  logId(): Promise<string | undefined> {
+    return Promise.resolve(this.id);
+  }
+
   historyAfter(actor: ActorId, after: number): Promise<History> {
     const code = actorOf(actor);
     const state = code.create(actor);
@@ -154,6 +162,7 @@ describe("projector", () => {
     const projector = new Projector({
       databaseUrl: database.url,
       journal,
+      bindAfterMs: 0,
       logger: {
         ...silentLogger,
         error: (fields) => failures.push("err" in fields ? fields.err : fields),
@@ -378,6 +387,25 @@ describe("projector", () => {
     await hanging.close();
     await projected();
     await expectOnce();
+  });
+
+  it("removes no row when the log is another one, or was emptied", async () => {
+    journal.id = randomUUID();
+    appendActivity();
+    const first = startProjector();
+    await projected();
+    await until(async () => (await db.select().from(installation)).length === 1);
+    await first.stop();
+    const before = await dump(db);
+    for (const id of [randomUUID(), undefined]) {
+      journal = new MemoryJournal();
+      journal.id = id;
+      failures = [];
+      const other = startProjector();
+      expect(await firstFailure()).to.be.instanceOf(OtherLog);
+      await other.stop();
+      expect(await dump(db)).to.deep.equal(before);
+    }
   });
 
   it("stops at a gap in a log", async () => {

@@ -409,6 +409,33 @@ describe("the tail of a log after a power cut", () => {
     await tail.close();
   });
 
+  it("reports a gap of an actor to a read model, also of one that the log has lost altogether", async () => {
+    const store = new MemoryStore();
+    const tail = new LogTail({ log: new MemoryLog(store), clock: systemClock, logger: silentLogger });
+    const writer = new Writer(new MemoryLog(store));
+    const [kept, fallenBack, lost] = [a, b, marketActor("lost")];
+    await writer.add(kept, 2);
+    await writer.add(fallenBack, 2);
+    store.sync();
+    await writer.add(fallenBack, 2);
+    await writer.add(lost, 2);
+    let entries = 0;
+    const gaps: ActorId[] = [];
+    const feed = tail.everyActor({
+      cursors: new Map(),
+      onEntries: ({ length }) => Promise.resolve(void (entries += length)),
+      onGap: (actor) => gaps.push(actor),
+      onUnreadable: (_actor, error) => expect.fail(error.message),
+    });
+    await until(() => expect(entries).to.equal(8));
+    store.powerCut();
+    await until(() => expect(gaps).to.have.members([fallenBack, lost]));
+    await writer.add(kept, 1);
+    await until(() => expect(entries).to.equal(9));
+    await feed.stop();
+    await tail.close();
+  });
+
   it("delivers no entry to followers that are ahead of the log, until their gap is known", async () => {
     const store = new MemoryStore();
     let headsHeld = Promise.resolve();
