@@ -278,6 +278,13 @@ export class Account {
     return this.#replacing?.find(({ original, replacement }) => original === order || replacement === order);
   }
 
+  /** Returns the most that the reserve can be with one more order, whatever closes or replaces what. */
+  mostWith(order: AccountOrder): Millicents {
+    let sum = add(cost(order.price, order.remaining), feeOf(order));
+    for (const side of this.#sides) sum = add(sum, add(side.cost, side.pendingFees));
+    return sum;
+  }
+
   /** Returns the money that the open orders must hold back now. */
   reserve(policy: CollateralPolicy): Millicents {
     if (this.settled) return ZERO;

@@ -2,6 +2,7 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { ledgerActor } from "../../actors/actor.js";
 import { type Format, FORMATS, LATEST_FORMAT } from "../../actors/format.js";
+import type { AccountOrder } from "../../actors/ledger/account.js";
 import type { LedgerCommand, LedgerReply } from "../../actors/ledger/commands.js";
 import type { LedgerDelta } from "../../actors/ledger/deltas.js";
 import { ledger } from "../../actors/ledger/ledger.js";
@@ -119,6 +120,36 @@ class WalletUnderTest {
   sizes(outcome: number): readonly [number, number] {
     const account = [...(this.#state.wallets.get(WALLET)?.accounts.values() ?? [])][0];
     return [account?.exposure(outcome) ?? 0, account?.openOrders ?? 0];
+  }
+
+  /** Returns the reserve of the account with one more order, and the most that it can be. */
+  withOneMore(n: number): readonly [reserve: number, most: number] {
+    const account = [...(this.#state.wallets.get(WALLET)?.accounts.values() ?? [])][0];
+    if (account === undefined) return [0, 0];
+    const { outcomes, policy, fee } = this.#setting;
+    const order: AccountOrder = {
+      orderId: uuid(11, n),
+      wallet: WALLET,
+      marketId: MARKET,
+      currency: "CASH",
+      outcome: n % outcomes,
+      price: ticks(1 + ((37 * n) % 998)),
+      tif: "GTC",
+      fee: pick(FEES, fee),
+      feeReserved: true,
+      selfTrade: "wash",
+      clientId: undefined,
+      groupId: undefined,
+      expiresAt: undefined,
+      remaining: contracts(1 + ((7 * n) % 50)),
+      pending: true,
+      replaces: undefined,
+    };
+    const most = account.mostWith(order);
+    account.add(order);
+    const reserve = account.reserve(policy);
+    account.remove(order);
+    return [reserve, most];
   }
 
   play(move: Move): void {
@@ -481,6 +512,8 @@ describe("the reserve of open orders", () => {
           const [reserved, restored] = wallet.reserved;
           expect(reserved, `reserved after move ${i}, before and after a restore`).to.equal(restored);
           wallet.checkInvariants();
+          const [reserve, most] = wallet.withOneMore(i);
+          expect(reserve, `reserve with one more order after move ${i}`).to.be.at.most(most);
         }
         wallet.checkFold();
       },

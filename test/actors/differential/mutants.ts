@@ -140,6 +140,11 @@ export const RESERVE_MUTANTS: readonly ExchangeMutant[] = [
       add.call(this, order, original);
     },
   }),
+  replacing("an order needs no money of its own", Account.prototype, {
+    mostWith(this: Account) {
+      return this.reserved;
+    },
+  }),
   replacing("an account reserves half of the required amount", Account.prototype, {
     reserve(this: Account, policy) {
       return millicents(Math.floor(reserve.call(this, policy) / 2));
