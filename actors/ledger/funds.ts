@@ -44,7 +44,10 @@ function exceedsRange(
   return Math.abs(adjustments + amount) > MAX_SHARD_MILLICENTS;
 }
 
-/** Posts a transaction of an operator. Refuses more than is available; a repeated `clientRef` gets the first answer. */
+/**
+ * Posts a transaction of an operator. Refuses more than is available, and a credit to a closed subaccount; a repeated
+ * `clientRef` gets the first answer.
+ */
 export function transact(
   emitter: Emitter,
   command: Extract<LedgerCommand, { kind: "transact" }>,
@@ -60,6 +63,7 @@ export function transact(
   }
 
   const amount = TAKES[transaction] ? negate(command.amount) : command.amount;
+  if (amount > 0 && wallet.closed) return { ok: false, refusal: "SUBACCOUNT_NOT_FOUND" };
   if (amount < 0 && available(wallet, currency) + amount < 0)
     return { ok: false, refusal: "INSUFFICIENT_BALANCE" };
   if (exceedsRange(state.totals[currency], transaction, amount))

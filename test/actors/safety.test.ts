@@ -1,12 +1,13 @@
 import { expect } from "chai";
 import fc from "fast-check";
+import type { AccountOrder } from "../../actors/ledger/account.js";
 import type { LedgerReply } from "../../actors/ledger/commands.js";
 import { ledger } from "../../actors/ledger/ledger.js";
 import type { CollateralPolicy, Restriction } from "../../actors/ledger/types.js";
 import { available } from "../../actors/ledger/state.js";
 import { market } from "../../actors/market/market.js";
 import { contracts, formatMoney, millicents, parsePrice, ticks } from "../../actors/units.js";
-import { FREE, placement } from "../support/exchange/commands.js";
+import { deposit, FREE, placement } from "../support/exchange/commands.js";
 import { restoredCopy } from "../support/exchange/saved.js";
 import { VOID_KINDS } from "../../actors/market/types.js";
 import { MARKET_ID, Scenario } from "./scenario.js";
@@ -36,6 +37,15 @@ function amend(
       terms: { marketId: MARKET_ID, outcomes: outcomes.length, voids, fee: FREE, live: false },
     },
   });
+}
+
+/** Returns what a wallet keeps of an open order. */
+function openOrder(exchange: Scenario, orderId: string): AccountOrder {
+  for (const { wallets } of exchange.ledgers.values()) {
+    const order = wallets.get("ann")?.orders.get(orderId);
+    if (order !== undefined) return order;
+  }
+  throw new Error(`${orderId} is not open`);
 }
 
 describe("amending", () => {
@@ -86,6 +96,23 @@ describe("amending", () => {
     expect(exchange.wallet("ann")).to.equal("10.00000 9.94000");
     expect(amend(exchange, "o1", { ...late, notAfter: exchange.nowMs })).to.deep.include({ ok: true });
     expect(exchange.book()).to.equal("YES: 0.550 x 10 ann\nNO: -");
+  });
+
+  it("hands the group, the client id and the expiry on to the replacement", () => {
+    const exchange = funded(1_000_000);
+    const bounds = { maxFilledQty: contracts(100), windowMs: 1_000 };
+    exchange.ask("ann", { kind: "setGroup", wallet: "ann", trader: "ann", groupId: "g", ...bounds });
+    exchange.place("ann", "YES 0.600 x 10", { tif: "GTT", ttlMs: 5_000, groupId: "g", clientId: "c" });
+    exchange.wait(3_000);
+    const original = { ...openOrder(exchange, "o1") };
+    expect(original).to.include({ groupId: "g", clientId: "c" });
+    expect(amend(exchange, "o1", { qty: 12 })).to.deep.include({ orderId: "new" });
+    const expected = { ...original, orderId: "new", remaining: 12 };
+    expect(openOrder(exchange, "new")).to.deep.equal(expected);
+    exchange.wait(1_999);
+    expect(exchange.book()).to.contain("ann");
+    exchange.wait(1);
+    expect(exchange.book()).to.equal("YES: -\nNO: -");
   });
 
   it("rejects an order that is not open", () => {
@@ -355,14 +382,34 @@ describe("closing a wallet", () => {
     expect(close(exchange), "a position").to.deep.equal(NOT_EMPTY);
   });
 
-  it("refuses orders and money from then on, keeps what arrives, and lets it out", () => {
+  it("refuses orders and money from then on, keeps what a late grade pays, and lets it out", () => {
     const exchange = funded(1_000_000);
+    transfer(exchange, "fund", 6_000);
+    exchange.place("ann", "YES 0.600 x 10", { wallet: "sub" });
+    exchange.place("bob", "NO 0.400 x 10");
+    exchange.settle({ kind: "WINNER", outcome: 1 });
     expect(close(exchange)).to.deep.equal({ ok: true, kind: "done" });
     expect(close(exchange), "once more").to.deep.equal({ ok: true, kind: "done" });
     expect(transfer(exchange, "fund", 10)).to.deep.equal({ ok: false, refusal: "SUBACCOUNT_NOT_FOUND" });
     expect(exchange.place("ann", "YES 0.600 x 10", { wallet: "sub" })).to.equal("SUBACCOUNT_NOT_FOUND");
-    exchange.fund("ann", 20, { wallet: "sub" });
-    expect(transfer(exchange, "defund", 20)).to.deep.nested.include({ "transfer.status": "Applied" });
+    const credit = deposit("ann", 20, { wallet: "sub" });
+    expect(exchange.ask("ann", credit)).to.deep.equal({ ok: false, refusal: "SUBACCOUNT_NOT_FOUND" });
+    exchange.operate({ kind: "remediate", reason: "wrong result" });
+    exchange.settleInBatches();
+    exchange.settle({ kind: "WINNER", outcome: 0 });
+    const debit = deposit("ann", 1_000, { wallet: "sub", transaction: "WITHDRAWAL" });
+    expect(exchange.ask("ann", debit)).to.include({ ok: true });
+    expect(transfer(exchange, "defund", 9_000)).to.deep.nested.include({ "transfer.status": "Applied" });
+  });
+
+  it("answers the repeat of an earlier credit, which is not posted again", () => {
+    const exchange = funded(1_000_000);
+    const credit = deposit("ann", 20, { wallet: "sub", transactionId: "first", clientRef: "bank-1" });
+    expect(exchange.ask("ann", credit)).to.include({ ok: true });
+    transfer(exchange, "defund", 20);
+    expect(close(exchange)).to.deep.equal({ ok: true, kind: "done" });
+    const repeat = exchange.ask("ann", { ...credit, transactionId: "second" });
+    expect(repeat).to.include({ ok: true, transactionId: "first" });
   });
 
   it("lasts over a restart, in every form of snapshots", () => {

@@ -2,8 +2,10 @@ import { expect } from "chai";
 import { makeKey } from "../keys.js";
 import { startStack, type Stack } from "../../support/stack.js";
 import { newTrader } from "../../support/traders.js";
-import { callsOf, resultOf, type Calls } from "../calls.js";
+import { until } from "../../support/until.js";
+import { callsOf, operatorCalls, resultOf, type Calls } from "../calls.js";
 import { idOf } from "../resources.js";
+import { askToken, EmmClient, newClient } from "../surface-b/client.js";
 
 describe("closing a subaccount", function () {
   this.timeout(60_000);
@@ -43,9 +45,11 @@ describe("closing a subaccount", function () {
     expect(await listed()).to.equal(5);
   });
 
-  it("is refused while it has money; closed, it takes no money, label or key", async () => {
+  it("is refused while it has money; closed, it takes no money, label or key, and has no client of surface B", async () => {
     const trader = await newTrader(stack);
     manager = callsOf(stack.url, trader.management);
+    const client = new EmmClient(stack.url, await newClient(stack, trader));
+    expect((await client.call("GET /orders/all")).status).to.equal(200);
     expect(await close(trader.trading.key.keyId)).to.equal("409 SUBACCOUNT_NOT_EMPTY");
     const path = `/v3/account/subaccounts/${trader.trading.key.keyId}`;
     const all = { direction: "defund", amount: "100" };
@@ -59,5 +63,19 @@ describe("closing a subaccount", function () {
     ] as const)
       expect(resultOf(await manager(line, body)), line).to.equal("404 SUBACCOUNT_NOT_FOUND");
     expect((await manager(`GET ${path}/balance`)).json["balance"]).to.equal("0.00000");
+    expect((await askToken(stack.url, client.credentials)).status).to.equal(401);
+    await until(async () => (await client.call("GET /orders/all")).status === 401);
+
+    const operate = await operatorCalls(stack);
+    const post = (kind: string, amount: string): Promise<string> =>
+      operate(`POST /admin/v1/traders/${trader.account.traderId}/transactions`, {
+        kind,
+        amount,
+        currency: "CASH",
+        reason: "a correction",
+        subaccountKeyId: trader.trading.key.keyId,
+      }).then(resultOf);
+    expect(await post("DEPOSIT", "1")).to.equal("404 SUBACCOUNT_NOT_FOUND");
+    expect(await post("WITHDRAWAL", "1"), "debits are possible").to.equal("422 INSUFFICIENT_BALANCE");
   });
 });
