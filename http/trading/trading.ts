@@ -86,6 +86,8 @@ export interface TradingParts {
 
 /** Time that a cancel waits for the market to answer, in ms. */
 const CANCEL_TIMEOUT_MS = 2_000;
+/** Time in ms in which the deltas of an order arrive that its ledger has just ended. */
+const JUST_ENDED_MS = 50;
 
 /** Places and cancels the orders of traders. */
 export class Trading {
@@ -303,13 +305,32 @@ export class Trading {
     return new Map([...ends].map(([orderId, { status }]) => [orderId, status]));
   }
 
+  /**
+   * Returns the statuses of orders that their ledger does not have open. An order that has ended keeps its status, so the
+   * tables need not be up to date with those that they show as ended; the deltas of the ledger tell of those that have just
+   * ended. Only for the others, such as orders that never were, does the read wait for the tables. Throws `Unavailable`.
+   */
   private async statusesOf(
-    trader: Trader,
+    { traderId, wallet }: Trader,
     orderIds: readonly string[],
   ): Promise<ReadonlyMap<string, OrderStatus>> {
-    if (orderIds.length === 0) return new Map();
-    await this.parts.freshness.reach(ledgerOf(trader.traderId));
-    return findStatuses(this.parts.db, trader.wallet, orderIds);
+    const { db, terminalOrders, freshness } = this.parts;
+    const ended = new Map<string, OrderStatus>();
+    const addEnded = (statuses: Iterable<readonly [string, OrderStatus]>): void => {
+      for (const [orderId, status] of statuses)
+        if (status !== "PENDING" && status !== "OPEN") ended.set(orderId, status);
+    };
+    const others = (): string[] => orderIds.filter((orderId) => !ended.has(orderId));
+    const addJustEnded = async (waitMs: number): Promise<void> => {
+      const found = await terminalOrders.waitForTerminal(wallet, others(), waitMs);
+      addEnded([...found].map(([orderId, { status }]) => [orderId, status]));
+    };
+    await addJustEnded(0);
+    if (others().length > 0) addEnded(await findStatuses(db, wallet, others()));
+    if (others().length > 0) await addJustEnded(JUST_ENDED_MS);
+    if (others().length === 0) return ended;
+    await freshness.reach(ledgerOf(traderId));
+    return new Map([...ended, ...(await findStatuses(db, wallet, others()))]);
   }
 
   private async filterOf(scope: CancelScope): Promise<OrderFilter> {

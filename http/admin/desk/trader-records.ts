@@ -1,6 +1,6 @@
 /** Records of one trader, for the operators who answer the trader's questions (contract section 8.10). */
 
-import { ledgerOf } from "../../../actors/actor.js";
+import { ledgerOf, LEDGERS } from "../../../actors/actor.js";
 import type { Database } from "../../../db/database.js";
 import { listCheckIns } from "../../../db/queries/accounts/device-locations.js";
 import { listKeys } from "../../../db/queries/accounts/keys.js";
@@ -73,11 +73,16 @@ export function traderRecordRoutes(parts: TraderRecordParts) {
     docs: {
       summary: "Retrieve an order of any trader",
       description:
-        "Returns an order by its id alone, with its trader and subaccount, as the tables have it. `subaccount` is `null` for the trader's own wallet.",
+        "Returns an order by its id alone, with its trader and subaccount. Of an id that the tables do not have, it waits until they have every order that was accepted. `subaccount` is `null` for the trader's own wallet.",
       refuses: ["ORDER_NOT_FOUND"],
     },
     run: async ({ id, incoming }) => {
-      const found = await findAnyOrder(reads.db, id("orderId"));
+      const orderId = id("orderId");
+      // Of an order that the tables lack, nobody knows the ledger that may have accepted it.
+      const known = await findAnyOrder(reads.db, orderId);
+      const ledgers = known === undefined ? LEDGERS : [ledgerOf(known.traderId)];
+      await Promise.all(ledgers.map((ledger) => reads.freshness.reach(ledger)));
+      const found = await findAnyOrder(reads.db, orderId);
       if (found === undefined) throw new Refused("ORDER_NOT_FOUND");
       const { traderId, wallet, marketId, filled, updatedTs } = found;
       const markets = await reference.marketsById([marketId]);

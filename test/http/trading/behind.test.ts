@@ -86,6 +86,10 @@ describe("reads while the tables are behind", function () {
   }
 
   it("of an order, of one's own lists and of a cancel answer 503, and never 404", async () => {
+    const endedBefore = await placeEnded();
+    await until(async () => resultOf(await trade(`GET /v3/orders/${endedBefore}`)) === "200");
+    // From here on the gateway follows the ledger of the trader.
+    expect(resultOf(await trade(`DELETE /v3/orders/${endedBefore}`))).to.equal("200");
     release = await holdProjector(stack.databaseUrl);
     const clientId = randomUUID();
     const orderId = await placeEnded(clientId);
@@ -97,9 +101,10 @@ describe("reads while the tables are behind", function () {
       [trade, "GET /v3/orders"],
       [trade, "GET /v3/portfolio/fills"],
       [trade, "GET /v3/portfolio/positions"],
-      [trade, `DELETE /v3/orders/${orderId}`],
-      [trade, "DELETE /v3/orders/batch", { orderIds: [orderId] }],
+      [trade, `DELETE /v3/orders/${randomUUID()}`],
+      [trade, "DELETE /v3/orders/batch", { orderIds: [orderId, randomUUID()] }],
       [trade, `PATCH /v3/orders/${orderId}`, { qty: 1 }],
+      [operate, `GET /admin/v1/orders/${orderId}`],
       [manage, `GET ${subaccount}/transactions`],
       [manage, `GET ${subaccount}/transfers/${randomUUID()}`],
       [onB, `GET ${b}/orders/all`],
@@ -111,7 +116,13 @@ describe("reads while the tables are behind", function () {
       reads.map(async ([calls, line, body]) => `${line}: ${resultOf(await calls(line, body))}`),
     );
     expect(answers).to.deep.equal(reads.map(([, line]) => `${line}: ${LATE}`));
-    expect(await stream({ cancel: { orderIds: [orderId] } })).to.include({ code: "UNAVAILABLE" });
+    expect(await stream({ cancel: { orderIds: [randomUUID()] } })).to.include({ code: "UNAVAILABLE" });
+    // Of an order that has just ended the deltas of the ledger tell its status, and of one that ended before, the tables.
+    for (const id of [orderId, endedBefore])
+      expect((await trade(`DELETE /v3/orders/${id}`)).json).to.deep.equal({
+        orderId: id,
+        status: "REJECTED",
+      });
     // The ledger and the market answer these reads themselves, and are never behind.
     expect(resultOf(await trade("GET /v3/account/orders"))).to.equal("200");
     expect(resultOf(await trade(`GET /v3/catalog/markets/${market.marketId}/book`))).to.equal("200");
