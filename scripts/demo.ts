@@ -1,6 +1,7 @@
 /**
  * The demo: fills an empty exchange with a few events, and runs two quoters and a taker on them through the public API.
- * A later start continues with the same traders. The demo does nothing on an exchange that has other events.
+ * A later start continues with the same traders, also when it was stopped while it filled the exchange. The demo does
+ * nothing on an exchange that has other events.
  */
 
 import { RestClient } from "../http/client/rest/rest.js";
@@ -9,7 +10,14 @@ import { Session } from "../http/client/rest/session.js";
 import { Connection, Signer } from "../http/client/client.js";
 import type { Config } from "./config.js";
 import { attempt, Quoter, Taker, type DemoMarket } from "./demo/bots.js";
-import { readDemoFile, writeDemoFile, type DemoFile } from "./demo/credentials.js";
+import {
+  readDemoDraft,
+  readDemoFile,
+  writeDemoDraft,
+  writeDemoFile,
+  type DemoDraft,
+  type DemoFile,
+} from "./demo/credentials.js";
 import { REGION, seed } from "./demo/seed.js";
 import { readGrid } from "./replay/set-up.js";
 import { findExchange } from "./replay/exchange.js";
@@ -57,10 +65,16 @@ async function findOrSeed(
   operator: OperatorClient,
   brand: string,
 ): Promise<DemoFile | undefined> {
-  const isEmpty = (await operator.events()).length === 0;
+  const known = new Set((await operator.events()).map(({ eventId }) => eventId));
   const found = readDemoFile(config.dataDir);
-  if (!isEmpty) return found;
-  const fresh = await seed(connection, operator, brand);
+  const draft = readDemoDraft(config.dataDir);
+  // The draft of another exchange names events that this one does not have.
+  const begun = Object.values(draft?.events ?? {}).some(({ eventId }) => known.has(eventId))
+    ? draft
+    : undefined;
+  if (known.size > 0 && (found !== undefined || begun === undefined)) return found;
+  const record = (draft: DemoDraft): void => writeDemoDraft(config.dataDir, draft);
+  const fresh = await seed(connection, operator, brand, { begun, record });
   writeDemoFile(config.dataDir, fresh);
   say(`${Object.keys(fresh.fair).length} markets are open`);
   return fresh;

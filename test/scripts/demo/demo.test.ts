@@ -6,12 +6,23 @@ import { RestClient } from "../../../http/client/rest/rest.js";
 import { Session } from "../../../http/client/rest/session.js";
 import { Signer } from "../../../http/client/client.js";
 import { Quoter, Taker, type DemoMarket } from "../../../scripts/demo/bots.js";
-import { demoLogin, readDemoFile, writeDemoFile, type DemoFile } from "../../../scripts/demo/credentials.js";
+import {
+  demoLogin,
+  readDemoDraft,
+  readDemoFile,
+  writeDemoDraft,
+  writeDemoFile,
+  type DemoDraft,
+  type DemoFile,
+} from "../../../scripts/demo/credentials.js";
 import { EVENTS } from "../../../scripts/demo/fixtures.js";
 import { seed } from "../../../scripts/demo/seed.js";
 import { randomFrom } from "../../../scripts/replay/random.js";
 import { startStack, type Stack } from "../../support/stack.js";
 import { GRID } from "../../support/exchange/commands.js";
+
+/** The traders, the first event with its three markets, and the second with its first. */
+const STEPS_BEFORE_CRASH = 7;
 
 describe("demo: its file", () => {
   let folder: string;
@@ -40,6 +51,18 @@ describe("demo: its file", () => {
     expect(demoLogin(folder)).to.deep.equal(content.login);
   });
 
+  it("takes the place of the draft", () => {
+    const { login, quoters, taker } = content;
+    const events = { game: { eventId: "e", markets: { winner: "m" } } };
+    const draft: DemoDraft = { login, quoters, taker, events };
+    writeDemoDraft(folder, draft);
+    expect(readDemoDraft(folder)).to.deep.equal(draft);
+    expect(readDemoFile(folder)).to.equal(undefined);
+    expect(demoLogin(folder)).to.equal(undefined);
+    writeDemoFile(folder, content);
+    expect(readDemoDraft(folder)).to.equal(undefined);
+  });
+
   it("replaces a file that other users can read by one that they cannot read", () => {
     const file = path.join(folder, "demo.json");
     writeFileSync(file, "{}");
@@ -66,12 +89,26 @@ describe("demo: on the real exchange", function () {
 
   after(() => stack.stop());
 
-  it("seeds its events, and its bots make a market that trades", async () => {
+  it("goes on where an interrupted start has stopped, and its bots make a market that trades", async () => {
     const connection = stack.connect();
-    const file = await seed(connection, stack.operator, stack.brand);
+    /** Drafts as a start finds them that follows a crash after each step. */
+    const drafts: DemoDraft[] = [];
+    const record = (draft: DemoDraft): void => void drafts.push(structuredClone(draft));
+    const crashed = (draft: DemoDraft): void => {
+      record(draft);
+      if (drafts.length === STEPS_BEFORE_CRASH) throw new Error("crashed");
+    };
+    const first = await seed(connection, stack.operator, stack.brand, { record: crashed }).catch(String);
+    expect(first).to.equal("Error: crashed");
+    const begun = drafts.at(-1);
+    expect(Object.keys(begun?.events ?? {})).to.have.length(2);
+    const file = await seed(connection, stack.operator, stack.brand, { begun, record });
+    expect(file.login).to.deep.equal(begun?.login);
     const events = await stack.operator.events();
     expect(events.map(({ league }) => league)).to.have.members(EVENTS.map(({ league }) => league));
     expect(events.filter(({ status }) => status === "OPEN_INGAME")).to.have.length(1);
+    const fixtures = EVENTS.flatMap(({ markets }) => markets);
+    expect(Object.values(file.fair)).to.deep.equal(fixtures.map(({ fair }) => fair));
 
     const visitor = await new Session(connection, file.login).me();
     expect(visitor).to.include({ role: "trader", kyc: "VERIFIED" });
