@@ -15,8 +15,10 @@ export const FIGURES = {
   heap_bytes: "Memory of the JavaScript heap in use",
   external_bytes: "Memory of buffers and typed arrays outside the JavaScript heap",
   event_loop_pause_seconds: "Longest pause of the event loop within the last minute",
+  event_loop_guest_pause_seconds:
+    "Longest pause of the event loop within the last minute, without the time that the host of a virtual machine took",
   event_loop_own_pause_seconds:
-    "Longest pause of the event loop within the last minute, without the time in which its thread waited for a core",
+    "Longest pause of the event loop within the last minute, also without the time in which its thread waited for a core",
   ws_sockets: "Open websockets of a gateway",
   requests_total: "Requests that a gateway has answered since its start",
   partitions: "Partitions that a worker owns",
@@ -116,6 +118,8 @@ export class ProcessReporter {
         heap_bytes: heapUsed,
         external_bytes: external,
         event_loop_pause_seconds: Math.max(...this.#pauses.map(({ pauseMs }) => pauseMs)) / 1_000,
+        event_loop_guest_pause_seconds:
+          Math.max(...this.#pauses.map(({ guestPauseMs }) => guestPauseMs)) / 1_000,
         event_loop_own_pause_seconds: Math.max(...this.#pauses.map(({ ownPauseMs }) => ownPauseMs)) / 1_000,
         ...figures?.(),
       },

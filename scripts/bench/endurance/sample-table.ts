@@ -21,6 +21,7 @@ const COLUMNS: readonly (readonly [
   ["refused", (samples) => sum(samples, "refused").toFixed(0)],
   ["slow", (samples) => sum(samples, "slow").toFixed(0)],
   ["pause ms", (samples) => most(samples, "pauseMs").toFixed(0)],
+  ["guest ms", (samples) => most(samples, "guestPauseMs").toFixed(0)],
   ["own ms", (samples) => most(samples, "ownPauseMs").toFixed(0)],
   ["lag", (_, { lag }) => lag.toFixed(0)],
   [
@@ -44,7 +45,8 @@ const COLUMNS: readonly (readonly [
   ),
 ];
 
-type Figure = "operationsPerSecond" | "p50Ms" | "p99Ms" | "refused" | "slow" | "pauseMs" | "ownPauseMs";
+type Figure =
+  "operationsPerSecond" | "p50Ms" | "p99Ms" | "refused" | "slow" | "pauseMs" | "guestPauseMs" | "ownPauseMs";
 
 function sum(samples: readonly Sample[], figure: Figure): number {
   return samples.reduce((total, sample) => total + sample[figure], 0);

@@ -18,7 +18,9 @@ export interface Sizes {
   readonly processes: Readonly<Record<string, string>>;
   /** Longest pause of the event loop of a worker within the last minute, in ms. */
   readonly pauseMs: number;
-  /** The same without the time in which the thread of the worker waited for a core. */
+  /** The same without the time that the host of a virtual machine took. */
+  readonly guestPauseMs: number;
+  /** And without the time in which the thread of the worker waited for a core. */
   readonly ownPauseMs: number;
   /** Number of partitions that each worker has taken, by the id of its process. */
   readonly moves: Readonly<Record<string, number>>;
@@ -88,6 +90,7 @@ export class Sampler {
       rssBytes,
       processes: Object.fromEntries(reports.map(({ name, process }) => [name, process])),
       pauseMs: most(({ figures }) => figures.event_loop_pause_seconds),
+      guestPauseMs: most(({ figures }) => figures.event_loop_guest_pause_seconds),
       ownPauseMs: most(({ figures }) => figures.event_loop_own_pause_seconds),
       filterBytes: sum(({ figures }) => figures.id_filter_bytes),
       filterSnapshotBytes: sum(({ figures }) => figures.id_filter_snapshot_bytes),

@@ -145,8 +145,10 @@ export function judgeSteadyRun(
   const ratio = p99Ms.last / p99Ms.first;
   const longest = (measure: string, valueOf: (sample: Sample) => number): Row => {
     const figure = Math.max(...samples.map(valueOf));
-    return judged({ bench, measure, figure, unit: "ms" }, figure < MAX_PAUSE_MS);
+    return { bench, measure, figure, unit: "ms" };
   };
+  // Nothing in a virtual machine runs while its host runs others.
+  const guestPause = longest("the same, without what the host took", ({ guestPauseMs }) => guestPauseMs);
   return [
     ...judgeFlood(bench, samples),
     // The filters hold the ids of a day, and the run is shorter.
@@ -179,6 +181,7 @@ export function judgeSteadyRun(
       ratio <= (isLong ? MAX_P99_RATIO.long : MAX_P99_RATIO.short),
     ),
     longest("longest pause of a worker", ({ pauseMs }) => pauseMs),
-    longest("the same, without waiting for a core", ({ ownPauseMs }) => ownPauseMs),
+    judged(guestPause, guestPause.figure < MAX_PAUSE_MS),
+    longest("and without waiting for a core", ({ ownPauseMs }) => ownPauseMs),
   ];
 }

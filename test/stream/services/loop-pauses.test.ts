@@ -26,7 +26,7 @@ describe("the pauses of the event loop", () => {
 
   it("are shown without the time in which the thread waited for a core", async () => {
     let waitedMs = 1_000;
-    const pauses = new LoopPauses({ waitedMs: () => waitedMs, close: () => undefined });
+    const pauses = new LoopPauses({ waitedMs: () => waitedMs, stolenMs: () => 0, close: () => undefined });
     try {
       await sleep(20);
       pauses.take();
@@ -35,6 +35,24 @@ describe("the pauses of the event loop", () => {
       await sleep(20);
       const { pauseMs, ownPauseMs } = pauses.take();
       expect(pauseMs - ownPauseMs).to.be.closeTo(150, 1);
+    } finally {
+      pauses.stop();
+    }
+  });
+
+  it("are shown without the time that the host of a virtual machine took", async () => {
+    let stolenMs = 1_000;
+    const pauses = new LoopPauses({ waitedMs: () => 0, stolenMs: () => stolenMs, close: () => undefined });
+    try {
+      await sleep(20);
+      pauses.take();
+      block(200);
+      stolenMs += 150;
+      await sleep(20);
+      const { pauseMs, guestPauseMs, ownPauseMs } = pauses.take();
+      expect(pauseMs).to.be.at.least(190);
+      expect(pauseMs - guestPauseMs).to.be.closeTo(150, 1);
+      expect(ownPauseMs).to.equal(guestPauseMs);
     } finally {
       pauses.stop();
     }
