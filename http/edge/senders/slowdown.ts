@@ -34,9 +34,12 @@ export class Slowdown {
     this.#later(Math.min(waitMs, LONGEST_WAIT_MS), answer);
   }
 
-  /** Calls `refuse` after the longest wait, so that a client that repeats what is refused does so rarely. */
+  /**
+   * Calls `refuse` after half of the longest wait to all of it, so that a client that repeats what is refused does so
+   * rarely. The waits differ: requests that came together are not answered, and repeated, together.
+   */
   refuse(refuse: () => void): void {
-    this.#later(LONGEST_WAIT_MS, refuse);
+    this.#later(LONGEST_WAIT_MS * (1 - Math.random() / 2), refuse);
   }
 
   /** Resolves when a sender may have such an answer. */
