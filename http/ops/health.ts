@@ -110,7 +110,9 @@ export function oncePerSecond<Report>(check: () => Promise<Report>): () => Promi
   return () => {
     if (report === undefined) {
       report = check();
-      void report.finally(() => setTimeout(() => (report = undefined), REPORT_MS).unref());
+      const forgetLater = (): void => void setTimeout(() => (report = undefined), REPORT_MS).unref();
+      // The callers get the error of a check that fails.
+      report.then(forgetLater, forgetLater);
     }
     return report;
   };

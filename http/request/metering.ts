@@ -42,6 +42,13 @@ export const RATED_FREE: Metering = {
   words: `free, up to ${FREE_RATE.refill} a second with the other free requests, in bursts of ${FREE_RATE.capacity}`,
 };
 
+/** Cost of a self-exclusion: no other request of the trader takes its rate away. */
+export const RATED_EXCLUSION: Metering = {
+  price: () => undefined,
+  rate: { name: "exclusion", capacity: 20, refill: 1, periodMs: 1_000 },
+  words: "free, up to 1 a second, in bursts of 20",
+};
+
 /** Prices a request at a fixed cost, and one token of each bucket in `also`. */
 export function costs(bucket: Bucket, base: number, also?: readonly TokenBucket[]): Metering {
   const limits = (also ?? []).map(({ name, capacity }) => `at most ${capacity} ${name}`);

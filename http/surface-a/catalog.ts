@@ -7,7 +7,6 @@ import type { Database } from "../../db/database.js";
 import { findEvent, listEvents, marketIdsOfEvents } from "../../db/queries/catalog/events.js";
 import { findMarket, listMarkets, settledMarkets } from "../../db/queries/catalog/markets.js";
 import { UNDERWAY } from "../../db/schema/catalog.js";
-import type { LongWork } from "../../stream/services/long-work.js";
 import type { ReadModelTime } from "../../stream/services/read-model-time.js";
 import type { Replicas } from "../../stream/ws/market/replicas.js";
 import { IDS } from "../docs/examples.js";
@@ -41,7 +40,6 @@ interface CatalogParts extends PageParts, MarketDataParts {
   readonly db: Database;
   readonly reads: ReadModel;
   readonly freshness: Freshness;
-  readonly longWork: LongWork;
 }
 
 /**

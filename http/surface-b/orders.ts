@@ -12,6 +12,7 @@ import { BATCH_REFUSALS } from "../docs/refusals.js";
 import type { Reference } from "../reference/reference.js";
 import { Refused } from "../request/errors.js";
 import { route } from "../request/route.js";
+import { Nothing } from "../surface-a/schemas/orders.js";
 import type { Placed as PlacedOrders } from "../trading/placement-answer.js";
 import type { Trading } from "../trading/trading.js";
 import type { ReadModel } from "../trading/freshness.js";
@@ -103,6 +104,8 @@ export function emmOrderRoutes(base: string, { trading, reference, reads }: EmmO
     route(`DELETE ${base}${path}`, {
       access: canceling(KILL_SWITCH),
       query: KillSwitchQuery,
+      body: Nothing,
+      optionalBody: true,
       answer: CanceledAll,
       docs: {
         summary: "Cancel all orders",
@@ -156,6 +159,8 @@ export function emmOrderRoutes(base: string, { trading, reference, reads }: EmmO
   const cancelOfEvent = route(`DELETE ${base}/orders/event/:eventId`, {
     access: canceling(CANCEL),
     query: KillSwitchQuery,
+    body: Nothing,
+    optionalBody: true,
     answer: CanceledAll,
     docs: {
       summary: "Cancel all orders of an event",
@@ -173,6 +178,8 @@ export function emmOrderRoutes(base: string, { trading, reference, reads }: EmmO
   const cancelOfMarket = route(`DELETE ${base}/orders/market/:marketId`, {
     access: canceling(CANCEL),
     query: KillSwitchQuery,
+    body: Nothing,
+    optionalBody: true,
     answer: CanceledAll,
     docs: {
       summary: "Cancel all orders of a market",

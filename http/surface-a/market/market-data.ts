@@ -6,6 +6,7 @@ import { formatPrice } from "../../../actors/units.js";
 import type { MarketRecord } from "../../../db/queries/catalog/markets.js";
 import { lastTransitions } from "../../../db/queries/catalog/transitions.js";
 import { listCandles, listTrades } from "../../../db/queries/trading/trades.js";
+import type { LongWork } from "../../../stream/services/long-work.js";
 import type { Replicas } from "../../../stream/ws/market/replicas.js";
 import { IDS, UNCHANGED } from "../../docs/examples.js";
 import { etagOf, matchesEtag } from "../../edge/etag.js";
@@ -29,6 +30,7 @@ import {
   PublicTrade,
   TradesQuery,
 } from "../schemas/catalog.js";
+import { inTurn } from "../in-turn.js";
 import { coin, outcomeIdOf, tradeOnWire } from "../wire.js";
 import { BookCache } from "./book-cache.js";
 import { SharedReads } from "./shared-reads.js";
@@ -37,6 +39,7 @@ export interface MarketDataParts {
   readonly reads: ReadModel;
   readonly reference: Reference;
   readonly books: Pick<Replicas, "bookUnless">;
+  readonly longWork: LongWork;
 }
 
 type Transitions = z.output<typeof Lifecycle>["items"];
@@ -64,13 +67,25 @@ export function visible(market: MarketRecord | undefined): MarketRecord {
   return market;
 }
 
+/** Serialized books, and serialized pages of books. */
+interface SerializedBooks {
+  readonly books: BookCache;
+  readonly pages: BookCache;
+}
+
+/** Number of orders that are serialized at once, which takes about 1 ms. */
+const SHORT_ORDERS = 500;
+/** Memory for the serialized pages of a gateway, in bytes. */
+const MAX_PAGES_BYTES = 16 * 1_048_576;
+
 /** Time in ms for which a read of transitions serves all visitors: they learn of a transition together. */
 const SHARED_MS = 1_000;
 
 /** Returns the routes of signed requests and those of the public. */
 export function marketDataRoutes(parts: MarketDataParts): Readonly<Record<"signed" | "open", Route[]>> {
   const { reads } = parts;
-  const serialized = new BookCache();
+  // Other pages have so many names that they would push the books out.
+  const serialized = { books: new BookCache(), pages: new BookCache(MAX_PAGES_BYTES) };
   const transitionsOf = async (marketId: string): Promise<Transitions> => {
     await reads.freshness.reach(marketActor(marketId));
     const found = await lastTransitions(reads.db, marketId, MAX_TRANSITIONS);
@@ -105,8 +120,8 @@ export function marketDataRoutes(parts: MarketDataParts): Readonly<Record<"signe
 
 function routesBelow(
   { base, access, metering, range, transitionsOf }: Surface,
-  serialized: BookCache,
-  { reads, reference, books }: MarketDataParts,
+  serialized: SerializedBooks,
+  { reads, reference, books, longWork }: MarketDataParts,
 ): Route[] {
   const lifecycle = route(`GET ${base}/catalog/markets/:marketId/lifecycle`, {
     access,
@@ -134,7 +149,7 @@ function routesBelow(
       summary: "Retrieve the book of a market",
       description:
         "Returns the resting orders of each outcome: the best price first, and orders of one price in queue order. With `depth` it has that many price levels of each outcome. A book with more than `limit` orders of an outcome comes in pages, which belong together while their `seq` is the same; `after` takes `next` with the same `limit`.",
-      refuses: ["MARKET_NOT_FOUND"],
+      refuses: ["MARKET_NOT_FOUND", "RATE_LIMIT_EXCEEDED"],
       also: UNCHANGED,
       exampleQuery: { currency: "CASH", depth: "10" },
     },
@@ -145,9 +160,9 @@ function routesBelow(
       if (offset % limit !== 0)
         throw new Refused("INVALID_QUERY", "after must be the 'next' of a page with the same limit");
       const name = [marketId, currency, depth, limit, offset].join(" ");
-      // Other pages are read seldom, and have so many names that they would push the books out.
-      const isKept = offset === 0 && limit === MAX_BOOK_ORDERS;
-      const kept = isKept ? serialized.get(name) : undefined;
+      const isBook = offset === 0 && limit === MAX_BOOK_ORDERS;
+      const cache = isBook ? serialized.books : serialized.pages;
+      const kept = cache.get(name);
       const found = await books.bookUnless(marketId, currency, kept?.seq, { depth, limit, offset });
       if (found === undefined) throw new Refused("MARKET_NOT_FOUND");
       const etag = etagOf(name, found.seq);
@@ -156,22 +171,22 @@ function routesBelow(
         return { status: 304, headers, body: undefined };
       if (kept?.seq === found.seq) return { headers, body: answerOf(kept.json) };
       if (found.orders === undefined) throw new Error("the book has no orders, and none are kept");
-      const orders = found.orders.map((ladder, outcome): [string, object[]] => [
-        outcomeIdOf(record, outcome),
-        ladder.map(({ orderId, price, qty }) => ({ orderId, price: formatPrice(price), qty })),
-      ]);
-      const body = {
-        marketId,
-        seq: found.seq,
-        orders: Object.fromEntries(orders) as Record<
-          string,
-          { orderId: string; price: string; qty: number }[]
-        >,
-        ...(found.hasMore ? { next: bookCursor(offset + limit) } : {}),
-        ...coin(currency),
+      const { seq, orders, hasMore } = found;
+      const serialize = (): Buffer => {
+        const ladders = orders.map((ladder, outcome): [string, object[]] => [
+          outcomeIdOf(record, outcome),
+          ladder.map(({ orderId, price, qty }) => ({ orderId, price: formatPrice(price), qty })),
+        ]);
+        const next = hasMore ? { next: bookCursor(offset + limit) } : {};
+        const body = { marketId, seq, orders: Object.fromEntries(ladders), ...next, ...coin(currency) };
+        return Buffer.from(JSON.stringify(body));
       };
-      const json = Buffer.from(JSON.stringify(body));
-      if (isKept) serialized.keep(name, { seq: found.seq, json });
+      const isShort = orders.reduce((sum, { length }) => sum + length, 0) <= SHORT_ORDERS;
+      const json =
+        isBook || isShort
+          ? serialize()
+          : await inTurn(longWork, `books ${incoming.ip}`, (pieces) => pieces.piece(serialize));
+      cache.keep(name, { seq, json });
       return { headers, body: answerOf(json) };
     },
   });

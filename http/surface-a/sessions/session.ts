@@ -24,7 +24,7 @@ import type { Changes } from "../../reference/changes.js";
 import { ENROLLING, TRADER_SESSION, WEB_SESSION } from "../../request/access.js";
 import { Refused } from "../../request/errors.js";
 import { MAX_CHECK_IN_DAYS } from "../../request/limits.js";
-import { RATED_FREE } from "../../request/metering.js";
+import { RATED_EXCLUSION, RATED_FREE } from "../../request/metering.js";
 import { route } from "../../request/route.js";
 import { readBalances } from "../../trading/ledger-client.js";
 import { applyState } from "../../trading/restricting.js";
@@ -116,6 +116,7 @@ export function sessionRoutes({ db, exchange, formats, changes }: SessionParts) 
 
   const excludeSelf = route("POST /v3/session/self-exclusion", {
     access: TRADER_SESSION,
+    metering: RATED_EXCLUSION,
     body: SelfExclusionBody,
     answer: SelfExclusion,
     docs: {

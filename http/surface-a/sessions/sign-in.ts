@@ -12,6 +12,7 @@ import { auditedAction } from "../../admin/audit.js";
 import type { Changes } from "../../reference/changes.js";
 import { ANYBODY, ENROLLING, WEB_SESSION } from "../../request/access.js";
 import { Refused } from "../../request/errors.js";
+import { RATED_FREE } from "../../request/metering.js";
 import { route } from "../../request/route.js";
 import {
   CredentialsBody,
@@ -88,6 +89,7 @@ export function signInRoutes({ db, signIns, secondFactors, tokens, changes }: Si
 
   const password = route("POST /v3/session/password", {
     access: WEB_SESSION,
+    metering: RATED_FREE,
     body: PasswordBody,
     answer: SessionToken,
     docs: {
@@ -121,6 +123,7 @@ export function signInRoutes({ db, signIns, secondFactors, tokens, changes }: Si
 
   const totp = route("POST /v3/session/totp", {
     access: ENROLLING,
+    metering: RATED_FREE,
     body: TotpBody,
     answer: TotpAnswer,
     docs: {

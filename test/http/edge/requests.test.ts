@@ -1,5 +1,6 @@
 import { connect } from "node:net";
 import { expect } from "chai";
+import { BookCache } from "../../../http/surface-a/market/book-cache.js";
 import { send, signed, type Raw } from "../requests.js";
 import { startStack, type Stack } from "../../support/stack.js";
 import { newMarket, newTrader, type TestTrader } from "../../support/traders.js";
@@ -307,6 +308,24 @@ describe("requests", function () {
       headers: { "If-None-Match": etag },
     });
     expect(other.status).to.equal(200);
+  });
+
+  it("get a part of a book from memory while the book stays the same", async () => {
+    const target = `/v3/public/catalog/markets/${marketId}/book?limit=7`;
+    const keep = Object.getOwnPropertyDescriptor(BookCache.prototype, "keep")?.value as BookCache["keep"];
+    let serialized = 0;
+    BookCache.prototype.keep = function (this: BookCache, ...args) {
+      serialized += 1;
+      keep.apply(this, args);
+    };
+    try {
+      const answers = [await send(stack.url, { target }), await send(stack.url, { target })];
+      expect(answers.map(({ status }) => status)).to.deep.equal([200, 200]);
+      expect(answers[1]?.text).to.equal(answers[0]?.text);
+    } finally {
+      BookCache.prototype.keep = keep;
+    }
+    expect(serialized).to.equal(1);
   });
 
   it("get as many price levels of a book as they want", async () => {

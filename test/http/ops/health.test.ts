@@ -4,12 +4,32 @@ import { connect, disconnect, type Database } from "../../../db/database.js";
 import { migrate } from "../../../db/migrate.js";
 import { ProjectionBatch } from "../../../db/projection/batch.js";
 import { ProjectionSession } from "../../../db/projection/session.js";
-import { readiness, type HealthParts } from "../../../http/ops/health.js";
+import { oncePerSecond, readiness, type HealthParts } from "../../../http/ops/health.js";
 import { entry } from "../../db/exchange.js";
 import { freshDatabase, type FreshDatabase } from "../../support/servers.js";
+import { until } from "../../support/until.js";
 
 const HEAD = 3;
 const SHARDS = 16;
+
+describe("a check for many callers", () => {
+  it("runs at most once a second, and again after a failure, which its callers get", async () => {
+    let runs = 0;
+    const check = oncePerSecond(() => {
+      runs += 1;
+      return runs === 1 ? Promise.reject(new Error("no answer")) : Promise.resolve(runs);
+    });
+    const first = await Promise.allSettled([check(), check()]);
+    expect(first.map(({ status }) => status)).to.deep.equal(["rejected", "rejected"]);
+    expect(runs).to.equal(1);
+    await until(
+      () => check().catch(() => 0),
+      (answer) => answer === 2,
+    );
+    await Promise.all(Array.from({ length: 100 }, check));
+    expect(runs).to.equal(2);
+  });
+});
 
 describe("readiness", () => {
   let database: FreshDatabase;

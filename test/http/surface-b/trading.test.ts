@@ -200,6 +200,8 @@ describe("trading on surface B", function () {
       expect(none.status).to.equal(400);
       expect(none.body).to.deep.include({ statusCode: 400, error: "Bad Request", code: "INVALID_PRICE" });
       expect((none.body as { rejected: unknown[] }).rejected).to.have.length(1);
+      const dear = await place(emm, { ...good, qty: 1_000_000 });
+      expect(dear.body).to.include({ statusCode: 422, code: "INSUFFICIENT_BALANCE" });
       expect((await place(emm)).body).to.include({ code: "EMPTY_BATCH" });
       const many = Array.from({ length: 257 }, () => good);
       expect((await place(emm, ...many)).body).to.include({ code: "BATCH_TOO_LARGE" });
@@ -270,14 +272,16 @@ describe("trading on surface B", function () {
           { orderId: NOWHERE, reason: "NOT_FOUND" },
         ],
       });
-      const ofMarket = await other.call(`DELETE /orders/market/${two.marketId}?currency=CASH`);
+      const line = `DELETE /orders/market/${two.marketId}?currency=CASH`;
+      expect((await other.call(line, { market: two.marketId })).body).to.include({ code: "INVALID_BODY" });
+      const ofMarket = await other.call(line, {});
       expect([ofMarket.status, ofMarket.body]).to.deep.equal([200, { canceled: 1 }]);
       await until(
         () => statusOf(second),
         (status) => status === "CANCELED",
       );
       const [third, fourth] = await rest();
-      const ofEvent = await other.call(`DELETE /orders/event/${one.eventId}`);
+      const ofEvent = await other.call(`DELETE /orders/event/${one.eventId}`, {});
       expect([ofEvent.status, ofEvent.body]).to.deep.equal([200, { canceled: 1 }]);
       await until(
         () => statusOf(third),
@@ -304,7 +308,7 @@ describe("trading on surface B", function () {
         canceled: [first],
         notCanceled: [{ orderId: NOWHERE, reason: "NOT_FOUND" }],
       });
-      const killed = await emm.call("DELETE /orders");
+      const killed = await emm.call("DELETE /orders", {});
       expect(killed.status).to.equal(200);
       expect(CanceledAll.parse(killed.body).canceled).to.be.greaterThan(0);
       await until(
