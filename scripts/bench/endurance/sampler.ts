@@ -24,7 +24,10 @@ export interface Sizes {
   readonly ownPauseMs: number;
   /** Number of partitions that each worker has taken, by the id of its process. */
   readonly moves: Readonly<Record<string, number>>;
-  /** Memory of all processes of Postgres, without files and shared buffers, in bytes; known on Linux only. */
+  /**
+   * Memory of the processes of Postgres that stay, without files and shared buffers, in bytes; known on Linux only. Those
+   * that vacuum a table come and go.
+   */
   readonly postgresBytes: number | undefined;
   readonly redisBytes: number;
   /** Used share of the memory limit of Redis. */
@@ -135,16 +138,21 @@ function numberIn(info: string, field: string): number {
   return Number(new RegExp(`^${field}:(\\d+)`, "m").exec(info)?.[1] ?? 0);
 }
 
-/** Returns the memory of processes that is no copy of a file and not shared; a process may end meanwhile. */
+/**
+ * Returns the memory of those processes of Postgres that stay, which is no copy of a file and not shared. A process may end
+ * meanwhile.
+ */
 async function anonymousBytes(pids: readonly number[]): Promise<number | undefined> {
   if (pids.length === 0) return undefined;
-  const statuses = await Promise.all(
-    pids.map((pid) => fs.readFile(`/proc/${pid}/status`, "utf8").catch(() => "")),
+  const sizes = await Promise.all(
+    pids.map(async (pid) => {
+      const read = (file: string): Promise<string> =>
+        fs.readFile(`/proc/${pid}/${file}`, "utf8").catch(() => "");
+      if (/autovacuum worker|parallel worker/.test(await read("cmdline"))) return 0;
+      return 1_024 * Number(/^RssAnon:\s+(\d+)/m.exec(await read("status"))?.[1] ?? 0);
+    }),
   );
-  return statuses.reduce(
-    (sum, status) => sum + 1_024 * Number(/^RssAnon:\s+(\d+)/m.exec(status)?.[1] ?? 0),
-    0,
-  );
+  return sizes.reduce((sum, size) => sum + size, 0);
 }
 
 /** Returns the size of all files of a directory. A file may disappear meanwhile. */

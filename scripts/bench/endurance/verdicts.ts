@@ -55,8 +55,14 @@ function floorsOf(points: readonly Point[]): readonly Point[] {
   return [...floors.values()];
 }
 
-/** Returns the slope of a size after the beginning of a run, in percent of its mean an hour. */
-function slopePercent(samples: readonly Sample[], valueOf: (sample: Sample) => number): number {
+/** Slope of a size, and twice its standard error, in percent of its mean an hour. */
+interface Slope {
+  readonly percent: number;
+  readonly errorPercent: number;
+}
+
+/** Returns the slope of a size after the beginning of a run. */
+function slopeOf(samples: readonly Sample[], valueOf: (sample: Sample) => number): Slope {
   const endS = samples.at(-1)?.atS ?? 0;
   const beginS = endS >= JUDGED_S ? WARM_UP_S : endS * WARM_UP_SHARE;
   const points = samples
@@ -73,7 +79,14 @@ function slopePercent(samples: readonly Sample[], valueOf: (sample: Sample) => n
     covariance += (atS - meanS) * (value - mean);
     variance += (atS - meanS) ** 2;
   }
-  return (100 * 3_600 * covariance) / variance / mean;
+  const slope = covariance / variance;
+  const residuals = floors.reduce(
+    (sum, { atS, value }) => sum + (value - mean - slope * (atS - meanS)) ** 2,
+    0,
+  );
+  const error = Math.sqrt(residuals / Math.max(1, floors.length - 2) / variance);
+  const percentOf = (perSecond: number): number => (100 * 3_600 * perSecond) / mean;
+  return { percent: percentOf(slope), errorPercent: 2 * percentOf(error) };
 }
 
 function judged(row: Row, passes: boolean): Row {
@@ -138,9 +151,11 @@ export function judgeSteadyRun(
   if (last === undefined) throw new Error("a run without samples");
   const isLong = last.atS >= JUDGED_S;
   const slope = (of: string, valueOf: (sample: Sample) => number): Row => {
-    const figure = slopePercent(samples, valueOf);
-    const row = { bench, measure: `growth of ${of}`, figure, unit: "% an hour" };
-    return isLong ? judged(row, figure < MAX_SLOPE_PERCENT) : row;
+    const { percent, errorPercent } = slopeOf(samples, valueOf);
+    const unit = `% an hour, ± ${errorPercent.toPrecision(2)}`;
+    const row = { bench, measure: `growth of ${of}`, figure: percent, unit };
+    // A size that varies by more than it could have grown does not fail. A size without a slope does.
+    return isLong ? judged(row, percent - errorPercent < MAX_SLOPE_PERCENT) : row;
   };
   const ratio = p99Ms.last / p99Ms.first;
   const longest = (measure: string, valueOf: (sample: Sample) => number): Row => {

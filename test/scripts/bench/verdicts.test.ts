@@ -97,6 +97,17 @@ describe("the verdicts of the endurance bench", () => {
     expect(failuresOf(worker(3))).to.deep.equal(["growth of the RSS: worker, without filters of ids"]);
   });
 
+  it("pass one whose sizes vary by more than they grow, and fail one that grows by more than they vary", () => {
+    const varying = (percent: number) =>
+      quietRun(({ atS }) => ({
+        redisBytes: 1e8 * (1 + (percent / 100) * (atS / 3_600) + 0.01 * Math.sin(atS / 97)),
+      }));
+    expect(failuresOf(varying(1.3))).to.deep.equal([]);
+    expect(failuresOf(varying(6))).to.deep.equal([
+      "growth of the used memory of Redis, without filters of ids",
+    ]);
+  });
+
   it("leave out the beginning, in which the windows of the flood empty", () => {
     const emptying = quietRun(({ atS }) => ({ redisBytes: 1e8 + Math.max(0, 900 - atS) * 1e5 }));
     expect(failuresOf(emptying)).to.deep.equal([]);
