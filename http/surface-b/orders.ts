@@ -112,6 +112,7 @@ export function emmOrderRoutes(base: string, { trading, reference, reads }: EmmO
         description:
           "Cancels every open order of the client, as a kill switch. Returns the number of cancels that were queued.",
         exampleQuery: { currency: "CASH" },
+        exampleBody: {},
       },
       run: async ({ caller, query }) => {
         try {
@@ -167,6 +168,7 @@ export function emmOrderRoutes(base: string, { trading, reference, reads }: EmmO
       description: "Returns the number of cancels that were queued.",
       refuses: ["EVENT_NOT_FOUND"],
       exampleQuery: { currency: "CASH" },
+      exampleBody: {},
     },
     run: async ({ caller, query, id }) => {
       const event = id("eventId");
@@ -186,6 +188,7 @@ export function emmOrderRoutes(base: string, { trading, reference, reads }: EmmO
       description: "Returns the number of cancels that were queued.",
       refuses: ["MARKET_NOT_FOUND"],
       exampleQuery: { currency: "CASH" },
+      exampleBody: {},
     },
     run: async ({ caller, query, id }) => {
       const market = id("marketId");

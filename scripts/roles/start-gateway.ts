@@ -158,12 +158,12 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
     const db = connect(databaseUrl, { onError });
     closing.push(() => disconnect(db));
     await reach(db, databaseUrl);
-    await requireLog(db, await idOfLog(log));
     const readDb = databaseReadUrl === undefined ? db : connect(databaseReadUrl, { onError });
     if (databaseReadUrl !== undefined) {
       closing.push(() => disconnect(readDb));
       await checkReplica(db, readDb, databaseReadUrl, logger);
     }
+    await requireLog(db, await idOfLog(log));
     const tail = new LogTail({ log, clock: systemClock, logger });
     closing.push(() => tail.close());
     const { format } = settings;
