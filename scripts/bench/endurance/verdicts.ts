@@ -199,7 +199,7 @@ export function judgeSteadyRun(
       "the same, without waiting for a core",
       mostOf(({ ownPauseMs }) => ownPauseMs),
     ),
-    // Nothing in a virtual machine runs while its host runs others. Beside the raw pause, this figure shows how much of it that was.
+    // Nothing in a virtual machine runs while its host runs others: this figure shows how much of a pause that was.
     {
       bench,
       measure: "the longest, without what the host took",
