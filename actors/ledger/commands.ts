@@ -208,10 +208,17 @@ export type LedgerReply =
       readonly own?: OwnAnswers | undefined;
     }
   /**
-   * Nothing was done: these ids may have been used so long ago that only the tables know. The caller looks them up, in
-   * tables that have everything up to this answer, and sends the command again with what it found.
+   * Nothing was done: these ids may have been used so long ago that only the tables know. The caller looks them up and
+   * sends the command again with what it found. The tables must have everything up to this answer, or, where it has
+   * `sinceMs` (Unix ms of the engine), everything before that time: the ledger itself remembers all ids used since then,
+   * and still does for minutes.
    */
-  | { readonly ok: true; readonly kind: "uncertain"; readonly ids: readonly string[] }
+  | {
+      readonly ok: true;
+      readonly kind: "uncertain";
+      readonly ids: readonly string[];
+      readonly sinceMs?: number | undefined;
+    }
   /**
    * `queued`: orders whose cancels are on their way to the market. `unknown`: ids that are not open in this wallet.
    * `count`: number of all orders that a `cancelAll` cancels, of which `queued` has the first.

@@ -26,7 +26,8 @@ type KnownClientIds = Map<string, Known<FirstOrder>>;
 export function place(emitter: Emitter, command: PlaceCommand): LedgerReply {
   const known = knownIds(emitter, command);
   const ids = [...known].flatMap(([clientId, first]) => (first === "uncertain" ? [clientId] : []));
-  if (ids.length > 0) return { ok: true, kind: "uncertain", ids };
+  if (ids.length > 0)
+    return { ok: true, kind: "uncertain", ids, sinceMs: emitter.state.known.ordersSince(emitter.nowMs) };
   const { orders, own } = command;
   if (emitter.state.wallets.has(command.wallet)) emitter.changedOver(command.wallet);
   if (command.atomic) {

@@ -62,7 +62,9 @@ export class ProjectionBatch {
         place += 1;
       }
     }
-    this.#cursors.set(actor, { seq, lineage: entry.resumed?.lineage ?? known.lineage, nextPlace: place });
+    const lineage = entry.resumed?.lineage ?? known.lineage;
+    const entryTs = entry.batches.at(-1)?.ts ?? known.entryTs;
+    this.#cursors.set(actor, { seq, lineage, nextPlace: place, entryTs });
   }
 
   /** Projects a delta of either union; the name of its actor shows which one. */

@@ -16,17 +16,22 @@ async function projectedSeq(db: Queries, actor: ActorId): Promise<number> {
   return row?.seq ?? 0;
 }
 
+/** The position of the tables in the log of an actor, and the engine time of the last entry there (Unix ms) if known. */
+export interface ProjectedPosition extends Position {
+  readonly entryTs: number | null;
+}
+
 /** Returns the position of the tables in the log of each actor; an actor without rows has no key. */
 export async function projectedPositions(
   db: Queries,
   actors: readonly ActorId[],
-): Promise<Map<string, Position>> {
+): Promise<Map<string, ProjectedPosition>> {
   if (actors.length === 0) return new Map();
   const rows = await db
     .select()
     .from(projectorCursors)
     .where(inArray(projectorCursors.actor, [...actors]));
-  return new Map(rows.map(({ actor, seq, lineage }) => [actor, { seq, lineage }]));
+  return new Map(rows.map(({ actor, seq, lineage, entryTs }) => [actor, { seq, lineage, entryTs }]));
 }
 
 /** Waits until the tables hold the actor's log up to `seq`. Returns false after `timeoutMs`. */

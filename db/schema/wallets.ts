@@ -233,6 +233,8 @@ export const projectorCursors = pgTable("projector_cursors", {
   /** The place of the actor's next delta, as of the entry `placedSeq`. A build without these columns leaves them. */
   nextPlace: count(),
   placedSeq: count(),
+  /** Engine time of the last entry that has deltas; a build without this column leaves it. */
+  entryTs: moment(),
 });
 
 /**

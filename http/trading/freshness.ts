@@ -6,7 +6,7 @@
 import { type ActorId, marketActor } from "../../actors/actor.js";
 import type { Database } from "../../db/database.js";
 import { findMarket, type MarketRecord } from "../../db/queries/catalog/markets.js";
-import { projectedPositions } from "../../db/queries/projected.js";
+import { projectedPositions, type ProjectedPosition } from "../../db/queries/projected.js";
 import { type Tail, Unavailable } from "../../stream/log/ports.js";
 import { SharedRuns } from "./shared-runs.js";
 
@@ -25,6 +25,8 @@ export interface ReadModel {
 interface Wait {
   readonly actor: ActorId;
   readonly seq: number;
+  /** Engine time up to which the tables must have the entries, if they need not have them up to `seq`. */
+  readonly beforeMs: number | undefined;
   readonly untilMs: number;
   readonly end: (isReached: boolean) => void;
   readonly fail: (error: unknown) => void;
@@ -50,12 +52,15 @@ export class Freshness {
       throw new Unavailable("the database is behind the exchange; try again");
   }
 
-  /** Waits at most a second for the tables to hold the present commits of an actor; returns whether they do. */
-  async hasReached(actor: ActorId): Promise<boolean> {
+  /**
+   * Waits at most a second for the tables to hold the present commits of an actor, or only its commits before a time
+   * (Unix ms of the engine); returns whether they do.
+   */
+  async hasReached(actor: ActorId, beforeMs?: number): Promise<boolean> {
     const seq = await this.#heads.run(actor, () => this.tail.head(actor));
     if (seq === 0) return true;
     return new Promise((end, fail) => {
-      this.#waits.add({ actor, seq, untilMs: performance.now() + WAIT_MS, end, fail });
+      this.#waits.add({ actor, seq, beforeMs, untilMs: performance.now() + WAIT_MS, end, fail });
       if (!this.#isPolling) void this.#poll();
     });
   }
@@ -78,7 +83,7 @@ export class Freshness {
       const asked = [...this.#waits];
       try {
         const projected = await projectedPositions(this.db, [...new Set(asked.map(({ actor }) => actor))]);
-        for (const wait of asked) this.#check(wait, projected.get(wait.actor)?.seq ?? 0);
+        for (const wait of asked) this.#check(wait, projected.get(wait.actor));
       } catch (error) {
         for (const wait of asked) this.#waits.delete(wait);
         for (const { fail } of asked) fail(error);
@@ -88,8 +93,9 @@ export class Freshness {
     this.#isPolling = false;
   }
 
-  #check(wait: Wait, projectedSeq: number): void {
-    const isReached = projectedSeq >= wait.seq;
+  #check(wait: Wait, projected: ProjectedPosition | undefined): void {
+    const { seq = 0, entryTs = null } = projected ?? {};
+    const isReached = seq >= wait.seq || (entryTs !== null && entryTs >= (wait.beforeMs ?? Infinity));
     if (!isReached && performance.now() < wait.untilMs) return;
     this.#waits.delete(wait);
     wait.end(isReached);

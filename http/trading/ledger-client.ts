@@ -102,7 +102,7 @@ export async function askWithIds(
   const answer = await exchange.ledgerOnce(shard, command, { ...options, id: commandId });
   const { reply } = answer;
   if (!isOf(reply, "uncertain")) return answer;
-  if (!(await freshness.hasReached(ledgerOf(traderId))))
+  if (!(await freshness.hasReached(ledgerOf(traderId), reply.sinceMs)))
     throw new Unavailable("the service cannot determine whether this id was used before; try again");
   const id = lookedUpIdOf(commandId);
   return exchange.ledgerOnce(shard, await withLookedUp(reply.ids), { ...options, id });

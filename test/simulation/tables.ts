@@ -16,10 +16,12 @@ export class Tables {
     this.#journal = journal;
   }
 
-  /** Returns true when the tables have all that an actor has committed. */
-  haveAll(actor: ActorId): boolean {
+  /** Returns true when the tables have all that an actor has committed, or has committed before a time. */
+  haveAll(actor: ActorId, beforeMs = Infinity): boolean {
     const committed = this.#journal.entries(actor).at(-1)?.seq ?? 0;
-    return (this.#projected.get(actor)?.at(-1)?.seq ?? 0) >= committed;
+    const projected = this.#projected.get(actor) ?? [];
+    const entryTs = projected.findLast(({ batches }) => batches.length > 0)?.batches.at(-1)?.ts ?? -1;
+    return (projected.at(-1)?.seq ?? 0) >= committed || entryTs >= beforeMs;
   }
 
   firstOrder(ledger: ActorId, wallet: string, clientId: string): AcceptedOrder | undefined {

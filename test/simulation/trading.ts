@@ -116,7 +116,7 @@ export class Trading {
     const reply = await this.#ledger(wallet, command);
     if (reply?.ok !== true || reply.kind !== "uncertain") return reply;
     const ledger = ledgerActor(wallet.shard);
-    for (let tries = 0; !tables.haveAll(ledger); tries += 1) {
+    for (let tries = 0; !tables.haveAll(ledger, reply.sinceMs); tries += 1) {
       if (tries === 20) {
         count("uncertain, and the tables are behind");
         return undefined;

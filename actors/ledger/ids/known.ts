@@ -16,6 +16,8 @@ import { type FirstOrder, MINUTE_MS, RecentIds } from "./recent.js";
 const HOUR_MS = 60 * MINUTE_MS;
 /** Time for which the ledger itself answers the repeat of an order. */
 const RECENT_MS = 10 * MINUTE_MS;
+/** Part of that time for which it does so even if the order is sent again a while after its id was looked up. */
+const SURELY_RECENT_MS = RECENT_MS / 2;
 /**
  * Maximum size of the filter of one hour. Smaller filters before it in the chain add a third. At 10,000 accepted orders a
  * second over the 16 shards, an hour of one shard takes 5.3 MiB, and a whole day 133 MiB.
@@ -90,6 +92,11 @@ export class KnownIds {
     for (const filter of this.#hours.values())
       if (filter.mayHave(key)) return this.#recent.find(key) ?? (this.forgets ? "uncertain" : "new");
     return "new";
+  }
+
+  /** Returns the time (Unix ms) since which `orderOf` has every order, also for the next minutes. */
+  ordersSince(nowMs: number): number {
+    return nowMs - SURELY_RECENT_MS;
   }
 
   addOrder(wallet: string, clientId: string, first: FirstOrder, ts: number): void {

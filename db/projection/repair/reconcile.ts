@@ -50,7 +50,7 @@ export async function reconcile(
     ? new MarketRepair(client, id, lost, state as MarketState)
     : new LedgerRepair(client, Number(id), lost, state as LedgerState);
   const removed = await repair.remove();
-  let repaired: Cursor = { seq: commonSeq, lineage, nextPlace: cursor.nextPlace };
+  let repaired: Cursor = { seq: commonSeq, lineage, nextPlace: cursor.nextPlace, entryTs: null };
   await writeRows(client, WRITE_CURSOR, [rowOfCursor(actor, repaired)]);
   for await (const page of history.entries()) {
     await repair.makeWay(page);

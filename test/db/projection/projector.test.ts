@@ -14,6 +14,7 @@ import type { Feed, Followed, History, Journal, JournalHead } from "../../../db/
 import { Projector } from "../../../db/projection/projector.js";
 import { OtherLog } from "../../../db/queries/installation.js";
 import { isProjecting, projectedPositions, waitProjected } from "../../../db/queries/projected.js";
+import { Freshness } from "../../../http/trading/freshness.js";
 import { NOWHERE, type Position } from "../../../stream/log/lineage.js";
 import { silentLogger } from "../../../stream/log/logger.js";
 import type { AnyDelta, Entry } from "../../../stream/log/ports.js";
@@ -461,6 +462,22 @@ describe("projector", () => {
     await newer.deal();
     expect(await isProjecting(db)).to.equal(true);
     await newer.close();
+  });
+
+  it("shows to reads that only need older entries how far it is", async () => {
+    appendActivity();
+    startProjector();
+    await projected();
+    const last = exchange
+      .entries()
+      .findLast(({ actor, batches }) => actor.startsWith("ledger:") && batches.length > 0);
+    if (last === undefined) throw new Error("no ledger has an entry");
+    const { actor, batches } = last;
+    const ts = batches.at(-1)?.ts ?? 0;
+    const freshness = new Freshness(db, { head: () => Promise.resolve(1_000_000) });
+    expect(await freshness.hasReached(actor, ts)).to.equal(true);
+    const [behind, later] = [freshness.hasReached(actor), freshness.hasReached(actor, ts + 1)];
+    expect([await behind, await later]).to.deep.equal([false, false]);
   });
 
   it("gives up waiting for an entry that does not come", async () => {

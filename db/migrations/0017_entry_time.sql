@@ -1,0 +1,1 @@
+ALTER TABLE "projector_cursors" ADD COLUMN "entry_ts" bigint;
