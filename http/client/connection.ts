@@ -174,7 +174,7 @@ export abstract class Connection {
       try {
         answer = await this.attempt(request);
         if (!isTransient(answer)) return answer;
-        problem = `the exchange answered ${answer.status}`;
+        problem = `the exchange answered ${answer.status}: ${errorOf(answer).message}`;
       } catch (error) {
         problem = error instanceof Error ? error.message : String(error);
         reached = !(error instanceof Error && "code" in error && error.code === "ECONNREFUSED");

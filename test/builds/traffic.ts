@@ -101,7 +101,9 @@ export class Traffic {
   /** Opens the accounts and the markets. */
   static async open(fleet: Fleet): Promise<Traffic> {
     const operator = fleet.operator();
-    const traders = await Promise.all(Array.from({ length: 4 }, () => Trader.open(fleet, operator)));
+    // One by one: on a busy machine, four passwords at once would take longer than an answer may.
+    const traders: Trader[] = [];
+    for (let n = 0; n < 4; n += 1) traders.push(await Trader.open(fleet, operator));
     const markets = await Promise.all(Array.from({ length: 3 }, () => openMarket(operator)));
     return new Traffic(fleet, traders, markets);
   }

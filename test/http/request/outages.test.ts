@@ -45,6 +45,10 @@ describe("an outage", function () {
   }
 
   it("of Postgres leaves trading as it is, and routes that need Postgres answer 503", async () => {
+    // What the projector still has to write would drop cached values during the outage.
+    await untilWithin(15_000, async () => {
+      expect((await send(stack.url, { target: "/readyz" })).json).to.include({ projectorLag: 0 });
+    });
     expect((await place()).status).to.equal(201);
     postgres?.cut();
     try {
