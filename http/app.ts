@@ -10,6 +10,7 @@ import {
   paceOfFreeAnswers,
   edgeRate,
   exactBody,
+  inTurn,
   rawTarget,
   requestId,
   type EdgeLimits,
@@ -19,6 +20,7 @@ import { crossOrigin } from "./edge/origins.js";
 import { publicUrlOf } from "./edge/public-url.js";
 import { requestLog, type Logger } from "./edge/request-log.js";
 import { Slowdown } from "./edge/senders/slowdown.js";
+import { Turns } from "./edge/senders/turns.js";
 import type { Readiness } from "./ops/health.js";
 import type { Metrics } from "./ops/metrics.js";
 import { createAdmission, type AdmissionParts } from "./request/admission.js";
@@ -76,6 +78,7 @@ export function createApp(parts: AppParts): Express {
   app.use(requestLog(log, (route, status, ms) => metrics.observe(route, status, ms)));
   const slowdown = new Slowdown(paceOfFreeAnswers(edge));
   app.use(edgeRate(edge, slowdown));
+  app.use(inTurn(new Turns(), slowdown));
   app.use(
     helmet({ contentSecurityPolicy: { directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } } }),
   );

@@ -1,5 +1,7 @@
 /** Names of the response headers that more than one file sets or exposes, and the headers made of a number of seconds. */
 
+import type { Response } from "express";
+
 export const REQUEST_ID = "X-Request-Id";
 export const RATE_LIMIT = {
   bucket: "X-RateLimit-Bucket",
@@ -32,6 +34,11 @@ export function rateLimit(bucket: string, cost: number, remaining: number): Read
     [RATE_LIMIT.cost]: String(cost),
     [RATE_LIMIT.remaining]: String(remaining),
   };
+}
+
+/** Returns whether a request has cost its caller tokens so far. */
+export function hasPaid(res: Response): boolean {
+  return Number(res.get(RATE_LIMIT.cost) ?? 0) > 0;
 }
 
 /** Content security policy of a page: it loads files of this service alone, and no inline script or style. */

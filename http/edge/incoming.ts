@@ -2,6 +2,7 @@
 
 import type { Request, Response } from "express";
 import type { KeyAlgorithm } from "../auth/canonical.js";
+import type { Turn } from "./senders/turns.js";
 import type { Target } from "./target.js";
 
 /** Request as it arrived: exact bytes, nothing interpreted. `receivedMs` is in Unix ms. */
@@ -37,6 +38,8 @@ interface Locals {
   target?: Target;
   body?: Buffer;
   notes?: LogNotes;
+  /** Turn of the request among those of its sender. */
+  turn?: Turn;
 }
 
 /** Returns the facts that the middleware has stored for a request so far. */

@@ -11,6 +11,7 @@ import { readTarget } from "./target.js";
 import { MemoryBuckets, type BucketSize } from "../request/throttle.js";
 import { refuseAtEdge } from "./refusals.js";
 import type { Slowdown } from "./senders/slowdown.js";
+import type { Turns } from "./senders/turns.js";
 
 /** Limits of the edge, per address and per request (contract section 5.20, Edge). */
 export interface EdgeLimits {
@@ -67,6 +68,20 @@ export function edgeRate(limits: EdgeLimits, slowdown: Slowdown): RequestHandler
     const granted = all.charge(sender, 1).granted && (!isPublic || publicOnly.charge(sender, 1).granted);
     if (granted) next();
     else slowdown.answer(sender, () => refuseAtEdge(res));
+  };
+}
+
+/** Lets the requests of each sender take turns; refuses one when too many wait. */
+export function inTurn(turns: Turns, slowdown: Slowdown): RequestHandler {
+  return (_req, res, next) => {
+    const locals = localsOf(res);
+    const turn = turns.enter(locals.sender ?? "", next);
+    if (turn === undefined) {
+      slowdown.refuse(() => refuseAtEdge(res));
+      return;
+    }
+    locals.turn = turn;
+    res.once("close", turn.end);
   };
 }
 

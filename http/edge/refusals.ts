@@ -4,12 +4,15 @@ import type { Response } from "express";
 import { meaningOf, statusOf, wireCode, type Refused } from "../request/errors.js";
 import { notesOf } from "./incoming.js";
 
-/** Refuses a request at the edge: 403 with HTML, without a code or a message (specification, Errors). */
+/**
+ * Refuses a request at the edge: 403 with HTML, without a code or a message (specification, Errors). Closes the connection
+ * of a request whose body nobody has read; a new connection for each request would cost more than the refusal.
+ */
 export function refuseAtEdge(res: Response): void {
   notesOf(res).code = "EDGE";
   res
     .status(403)
-    .set({ "Content-Type": "text/html; charset=utf-8", Connection: "close" })
+    .set({ "Content-Type": "text/html; charset=utf-8", ...(res.req.complete ? {} : { Connection: "close" }) })
     .end(
       "<!doctype html><html><head><title>403 Forbidden</title></head><body><h1>403 Forbidden</h1></body></html>\n",
     );

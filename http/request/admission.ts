@@ -84,7 +84,10 @@ export function createAdmission(parts: AdmissionParts, slowdown: Slowdown): Admi
             return admitted(caller, charged);
           }
           const signed = await admitKey(parts, recalls, route, access, request, res);
-          if (signed.attempt?.kind === "repeat") await slowdown.wait(localsOf(res).sender ?? "");
+          if (signed.attempt?.kind === "repeat") {
+            localsOf(res).turn?.free();
+            await slowdown.wait(localsOf(res).sender ?? "");
+          }
           return signed;
         }
         case "client": {

@@ -6,7 +6,7 @@ import { InvalidCursor } from "../../db/page.js";
 import { Unavailable } from "../../stream/log/ports.js";
 import type { Logger } from "../edge/request-log.js";
 import { Refused } from "./errors.js";
-import { RATE_LIMIT, retryAfter } from "../edge/headers.js";
+import { hasPaid, retryAfter } from "../edge/headers.js";
 import { localsOf } from "../edge/incoming.js";
 import type { Slowdown } from "../edge/senders/slowdown.js";
 
@@ -32,15 +32,17 @@ export type Refuse = (res: Response, refused: Refused) => void;
 export function answerFailures(log: Logger, refuse: Refuse, slowdown: Slowdown): ErrorRequestHandler {
   return (error: unknown, _req, res, _next) => {
     const refused = refusalOf(error);
-    const { requestId, sender = "" } = localsOf(res);
+    const { requestId, sender = "", turn } = localsOf(res);
     if (refused === undefined) log.error({ err: error, requestId }, "a request failed unexpectedly");
     if (res.headersSent) res.destroy();
     else if (refused === undefined) refuse(res, new Refused("INTERNAL"));
-    else if (Number(res.get(RATE_LIMIT.cost) ?? 0) > 0) refuse(res, refused);
-    else
+    else if (hasPaid(res)) refuse(res, refused);
+    else {
+      turn?.free();
       slowdown.answer(sender, () => {
         // The work of a late request may have ended meanwhile.
         if (!res.headersSent) refuse(res, refused);
       });
+    }
   };
 }

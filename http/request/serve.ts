@@ -15,8 +15,8 @@ import {
   type KeptAnswer,
 } from "../auth/idempotency.js";
 import { compressed, LEAST_COMPRESSED_BYTES, takesGzip } from "../edge/compression.js";
-import { RATE_LIMIT } from "../edge/headers.js";
-import { incomingOf, notesOf, type Incoming } from "../edge/incoming.js";
+import { hasPaid, RATE_LIMIT } from "../edge/headers.js";
+import { incomingOf, localsOf, notesOf, type Incoming } from "../edge/incoming.js";
 import type { Access } from "./access.js";
 import type { ClientCaller, KeyCaller, SessionCaller } from "./callers.js";
 import { FirstRefusal, NotStarted, Refused } from "./errors.js";
@@ -151,6 +151,7 @@ export function serve(route: Route, admission: Admission, checkAnswers: boolean)
     const incoming = incomingOf(req, res);
     res.set(route.headers?.(incoming) ?? {});
     const admitted = await admission.admit(route, incoming, res);
+    if (hasPaid(res)) localsOf(res).turn?.admitted();
     const { attempt } = admitted;
     if (attempt?.kind === "repeat") {
       res.set(REPLAYED_HEADER);

@@ -1,15 +1,17 @@
 /**
  * The ports that the gateways of a set share. The supervisor accepts every connection and hands it to the gateway that
- * has fewest, so that long-lived sockets are spread evenly, and evenly again after a restart. No connection is refused
- * while a gateway is replaced, because the listening socket stays open. The alternatives do less: Node 20 lacks
- * `reusePort`, which also resets the connections in the queue of a process that stops; one listening socket for all
- * processes lets the system choose, which leaves most sockets with one of them; and the cluster module distributes in
- * turn and starts its processes itself, without the watcher that ends them with the supervisor.
+ * has fewest, so that long-lived sockets are spread evenly, and evenly again after a restart. A gateway receives them one by
+ * one, those of each address in its turn, so that no client waits for a flood. No connection is refused while a gateway is
+ * replaced, because the listening socket stays open. The alternatives do less: Node 20 lacks `reusePort`, which also resets
+ * the connections in the queue of a process that stops; one listening socket for all processes lets the system choose, which
+ * leaves most sockets with one of them; and the cluster module distributes in turn and starts its processes itself, without
+ * the watcher that ends them with the supervisor.
  */
 
 import type { ChildProcess } from "node:child_process";
 import { createServer, type Server, type Socket } from "node:net";
 import { RESERVED_CONNECTIONS } from "../../http/server.js";
+import { type Arrival, Arrivals } from "./arrivals.js";
 
 /** Messages with which the supervisor hands connections over. Its channel keeps their order. */
 export const FROM_PORT = {
@@ -38,13 +40,13 @@ interface Gateway {
   readonly onTheirWay: Socket[];
 }
 
-/** Longest wait of a connection for a gateway, in ms: no request waits longer for its answer. */
-const WAIT_MS = 5_000;
+/** Connections on their way to a gateway. It takes them one by one, so that more would be out of turn. */
+const MOST_ON_THEIR_WAY = 4;
 
 export class SharedPort {
   readonly #gateways = new Set<Gateway>();
-  /** Connections that wait because no gateway runs at the moment. */
-  readonly #waiting = new Set<Socket>();
+  /** Connections that wait until a gateway has received earlier ones, or until one runs. */
+  readonly #arrivals = new Arrivals();
   readonly #servers: Server[] = [];
   readonly #connections: number;
   #closesWithLast = false;
@@ -63,7 +65,8 @@ export class SharedPort {
     const server = createServer({ pauseOnConnect: true, noDelay: true }, (socket) => {
       // A connection that breaks on its way is the client's affair.
       socket.on("error", () => undefined);
-      this.#deliver(socket, most);
+      this.#arrivals.add({ socket, most });
+      this.#deliver();
     });
     this.#servers.push(server);
     return new Promise((resolve, reject) => {
@@ -80,9 +83,14 @@ export class SharedPort {
     const gateway: Gateway = { child, open: 0, onTheirWay: [] };
     this.#gateways.add(gateway);
     child.on("message", (message: unknown) => {
-      if (message === TO_PORT.received) gateway.onTheirWay.shift()?.destroy();
-      else if (message === TO_PORT.closed) gateway.open -= 1;
-      else if (message === TO_PORT.draining) {
+      if (message === TO_PORT.received) {
+        gateway.onTheirWay.shift()?.destroy();
+        this.#deliver();
+      } else if (message === TO_PORT.closed) {
+        gateway.open -= 1;
+      } else if (message === TO_PORT.draining) {
+        // No other gateway would take those that wait.
+        if (this.#closesWithLast && this.#gateways.size === 1) this.#deliver(Infinity);
         this.#remove(gateway);
         child.send(FROM_PORT.last, () => undefined);
       }
@@ -92,11 +100,7 @@ export class SharedPort {
       // The process may have read a request from them, so no other gateway can serve them.
       for (const socket of gateway.onTheirWay.splice(0)) socket.destroy();
     });
-    for (const socket of this.#waiting) {
-      this.#waiting.delete(socket);
-      socket.setTimeout(0);
-      this.#deliver(socket, this.#connections);
-    }
+    this.#deliver();
   }
 
   /** Refuses connections from the time on at which the last gateway drains or has ended. */
@@ -112,37 +116,37 @@ export class SharedPort {
 
   #close(): void {
     for (const server of this.#servers) server.close();
-    for (const socket of this.#waiting) socket.destroy();
+    for (let next = this.#arrivals.take(); next !== undefined; next = this.#arrivals.take())
+      next.socket.destroy();
   }
 
-  /** `most`: the number of open connections of a gateway from which on the connection is closed. */
-  #deliver(socket: Socket, most: number): void {
-    const gateway = this.#idlest();
-    if (gateway === undefined) {
-      this.#hold(socket);
-    } else if (gateway.open >= most) {
-      socket.destroy();
-    } else {
-      gateway.open += 1;
-      gateway.onTheirWay.push(socket);
-      // Kept open here until the gateway has received it: the end of the gateway must close it.
-      gateway.child.send(FROM_PORT.connection, socket, { keepOpen: true }, () => undefined);
+  /** Hands over the connections that wait, while less than `most` are on their way to a gateway. */
+  #deliver(most = MOST_ON_THEIR_WAY): void {
+    while (this.#arrivals.size > 0) {
+      const gateway = this.#idlest(most);
+      const arrival = gateway && this.#arrivals.take();
+      if (gateway === undefined || arrival === undefined) return;
+      handOver(gateway, arrival);
     }
   }
 
-  #hold(socket: Socket): void {
-    if (this.#waiting.size >= this.#connections) {
-      socket.destroy();
-      return;
-    }
-    this.#waiting.add(socket);
-    socket.once("close", () => this.#waiting.delete(socket));
-    socket.setTimeout(WAIT_MS, () => socket.destroy());
-  }
-
-  #idlest(): Gateway | undefined {
+  /** Returns the gateway with the fewest connections to which less than `most` are on their way. */
+  #idlest(most: number): Gateway | undefined {
     let idlest: Gateway | undefined;
-    for (const gateway of this.#gateways) if (gateway.open < (idlest?.open ?? Infinity)) idlest = gateway;
+    for (const gateway of this.#gateways)
+      if (gateway.onTheirWay.length < most && gateway.open < (idlest?.open ?? Infinity)) idlest = gateway;
     return idlest;
   }
+}
+
+/** Hands a connection to a gateway, or closes it when that has too many. */
+function handOver(gateway: Gateway, { socket, most }: Arrival): void {
+  if (gateway.open >= most) {
+    socket.destroy();
+    return;
+  }
+  gateway.open += 1;
+  gateway.onTheirWay.push(socket);
+  // Kept open here until the gateway has received it: the end of the gateway must close it.
+  gateway.child.send(FROM_PORT.connection, socket, { keepOpen: true }, () => undefined);
 }

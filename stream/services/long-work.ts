@@ -10,8 +10,8 @@ const PAUSE = 2;
 /** Time of pieces that run without a pause, in ms; no timer is finer. */
 const AT_ONCE_MS = 1;
 /** Rest of an owner after a work, as a multiple of its time, and its greatest length in ms. */
-const REST = 2;
-const MAX_REST_MS = 500;
+const REST = 4;
+const MAX_REST_MS = 1_000;
 
 /** Bounds of the wait for a turn. */
 export interface Bounds {
@@ -55,7 +55,7 @@ export class LongWork implements Pieces {
   }
 
   /**
-   * Runs a work after the earlier ones of its owner. The owner then rests twice as long as the work took without the pieces
+   * Runs a work after the earlier ones of its owner. The owner then rests four times as long as the work took without the pieces
    * of other works, so that one owner keeps no other process, such as a database, busy all the time. Throws `NotBegun`.
    */
   async run<Result>(

@@ -31,6 +31,8 @@ export function tooManyWait(): Refused {
 
 /** Longest wait of a task in ms: nobody waits for the answer of a later one any more. */
 const MAX_WAIT_MS = 4_000;
+/** Most tasks of one sender that wait; the turn of a later one would not come in time. */
+const LONGEST_LINE = 8;
 /** Most senders whose last turns are known; the one served longest ago is forgotten, and counts as new. */
 const MAX_SENDERS = 100_000;
 
@@ -40,7 +42,7 @@ const MAX_SENDERS = 100_000;
  * first time the newest and the oldest are served in turns: a crowd that waits holds up nobody who comes after it, and one
  * that keeps coming nobody who has waited.
  * The task that would run last is refused with `UNAVAILABLE` while every place is taken, which is a turn of its sender
- * too unless others wait.
+ * too unless others wait. A sender has a few places at most, so that its tasks do not all give up at the same moment.
  */
 export class FairSlots {
   #running = 0;
@@ -93,6 +95,10 @@ export class FairSlots {
   #wait(turn: Turn): Promise<void> {
     return new Promise((resolve, reject) => {
       const line = this.#lines.get(turn.sender) ?? { turn, waiters: [] };
+      if (line.waiters.length >= LONGEST_LINE) {
+        reject(tooManyWait());
+        return;
+      }
       const limit = setTimeout(() => this.#giveUp(line, waiter), this.maxWaitMs);
       const waiter: Waiter = {
         start: () => {

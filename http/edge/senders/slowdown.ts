@@ -35,11 +35,11 @@ export class Slowdown {
   }
 
   /**
-   * Calls `refuse` after half of the longest wait to all of it, so that a client that repeats what is refused does so
-   * rarely. The waits differ: requests that came together are not answered, and repeated, together.
+   * Calls `refuse` after the longest wait to twice as long, so that a client that repeats what is refused does so rarely.
+   * The waits differ: requests that came together are not answered, and repeated, together.
    */
   refuse(refuse: () => void): void {
-    this.#later(LONGEST_WAIT_MS * (1 - Math.random() / 2), refuse);
+    this.#later(LONGEST_WAIT_MS * (1 + Math.random()), refuse);
   }
 
   /** Resolves when a sender may have such an answer. */

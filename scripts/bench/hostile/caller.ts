@@ -23,22 +23,37 @@ const ANSWER_MS = 10_000;
 export class Caller {
   readonly #url: URL;
   readonly #address: string;
+  readonly #localAddress: string | undefined;
   readonly #agent: Agent;
 
-  /** The exchange must take the address of a client from `X-Forwarded-For`. */
+  /**
+   * The exchange must take the address of a client from `X-Forwarded-For`. On Linux, which has every address of the loopback
+   * network, the connections come from addresses of their own too.
+   */
   constructor(url: string, address: string, connections: number) {
     this.#url = new URL(url);
     this.#address = address;
+    this.#localAddress = process.platform === "linux" ? address.replace(/^\d+/, "127") : undefined;
     this.#agent = new Agent({ keepAlive: true, maxSockets: connections });
   }
 
   /** Sends a request. Rejects when it gets no answer. */
   send({ method, target, headers, body }: Sent): Promise<Answer> {
     const { hostname, port } = this.#url;
+    const localAddress = this.#localAddress;
     const sent = { ...headers, "X-Forwarded-For": this.#address, "Content-Length": String(body.length) };
     return new Promise((resolve, reject) => {
       const request = httpRequest(
-        { hostname, port, method, path: target, headers: sent, agent: this.#agent, timeout: ANSWER_MS },
+        {
+          hostname,
+          port,
+          localAddress,
+          method,
+          path: target,
+          headers: sent,
+          agent: this.#agent,
+          timeout: ANSWER_MS,
+        },
         (response) => {
           const chunks: Buffer[] = [];
           response.on("data", (chunk: Buffer) => chunks.push(chunk));
@@ -60,6 +75,7 @@ export class Caller {
     url.protocol = "ws:";
     const socket = new WebSocket(url, {
       headers: { ...headers, "X-Forwarded-For": this.#address },
+      localAddress: this.#localAddress,
       perMessageDeflate: false,
       handshakeTimeout: ANSWER_MS,
     });

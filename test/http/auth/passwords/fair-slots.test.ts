@@ -97,6 +97,16 @@ describe("fair slots", () => {
     expect(desk.began).to.deep.equal(["a1", "p1", "e1", "b1"]);
   });
 
+  it("refuse a task at once when many of its sender wait", async () => {
+    const desk = new Desk(1, 40);
+    for (let n = 0; n <= 9; n += 1) await desk.add(`a${n}`);
+    expect(desk.refused).to.deep.equal(["a9"]);
+    await desk.add("b1");
+    await desk.finish();
+    expect(desk.began.slice(0, 3)).to.deep.equal(["a0", "b1", "a1"]);
+    expect(desk.began).to.have.length(10);
+  });
+
   it("give a place to a sender who comes for the first time, however often others come again after a refusal", async () => {
     const desk = new Desk(1, 2);
     for (const name of ["a1", "b1", "c1", "d1", "e1"]) await desk.add(name);
