@@ -9,13 +9,15 @@ import { Unavailable } from "../log/ports.js";
 const PAUSE = 2;
 /** Time of pieces that run without a pause, in ms; no timer is finer. */
 const AT_ONCE_MS = 1;
-/** Rest of an owner after a work, as a multiple of its time, and its greatest length in ms. */
-const REST = 4;
+/** Time that an owner gets for a work, as a multiple of its length: the works of an owner take a fifth of the time. */
+const SPACING = 5;
+/** Time by which an owner may be ahead of that share when its next work begins, and its longest rest, in ms. */
+const AHEAD_MS = 1_000;
 const MAX_REST_MS = 1_000;
 
 /** Bounds of the wait for a turn. */
 export interface Bounds {
-  /** Number of works of the owner that may run, rest and wait. */
+  /** Number of works of the owner that may run and wait. */
   readonly most: number;
   /** Longest wait for the turn, in ms. */
   readonly waitMs: number;
@@ -36,27 +38,37 @@ export interface Pieces {
 interface Line {
   /** Starts of the works that wait, in order. */
   readonly waiting: Set<() => void>;
-  /** Time that the last work and its rest took, in ms. */
+  isRunning: boolean;
+  /** Time that the last work took without the pieces of other owners, in ms. */
   lastMs: number;
+  /** End of the time that the owner has got for its works so far, on the clock of `performance.now()`. */
+  spentUntilMs: number;
+  /** Calls `#advance` when the owner has rested. */
+  timer?: NodeJS.Timeout;
 }
 
 /** Runs the long works of an event loop: one at a time for each owner, and one piece at a time for all of them. */
 export class LongWork implements Pieces {
-  /** Lines of the owners whose work runs or rests. */
+  /** Lines of the owners with a work, or with a rest to come. */
   readonly #lines = new Map<string, Line>();
   #pieces: Promise<void> = Promise.resolve();
   /** Time of the pieces since the last pause, in ms. */
   #unpausedMs = 0;
 
-  /** Returns the number of works of an owner that run, rest or wait. */
+  /** Returns the number of works of an owner that run or wait. */
   lengthOf(owner: string): number {
     const line = this.#lines.get(owner);
-    return line === undefined ? 0 : 1 + line.waiting.size;
+    return line === undefined ? 0 : line.waiting.size + (line.isRunning ? 1 : 0);
+  }
+
+  /** Number of owners that are known. */
+  get owners(): number {
+    return this.#lines.size;
   }
 
   /**
-   * Runs a work after the earlier ones of its owner. The owner then rests four times as long as the work took without the pieces
-   * of other works, so that one owner keeps no other process, such as a database, busy all the time. Throws `NotBegun`.
+   * Runs a work after the earlier ones of its owner. Works of 200 ms in all run without a rest; an owner who goes on rests
+   * between them, so that one owner keeps no other process, such as a database, busy all the time. Throws `NotBegun`.
    */
   async run<Result>(
     owner: string,
@@ -76,10 +88,12 @@ export class LongWork implements Pieces {
     try {
       return await work({ piece });
     } finally {
-      const tookMs = performance.now() - beganMs;
-      const restMs = Math.min(MAX_REST_MS, REST * Math.max(0, tookMs - waitedMs));
-      line.lastMs = tookMs + restMs;
-      setTimeout(() => this.#next(owner, line), restMs);
+      const nowMs = performance.now();
+      line.lastMs = Math.max(0, nowMs - beganMs - waitedMs);
+      const spentUntilMs = Math.max(nowMs, line.spentUntilMs) + SPACING * line.lastMs;
+      line.spentUntilMs = Math.min(nowMs + AHEAD_MS + MAX_REST_MS, spentUntilMs);
+      line.isRunning = false;
+      this.#advance(owner, line);
     }
   }
 
@@ -101,15 +115,18 @@ export class LongWork implements Pieces {
   /** Waits for the turn of a work. Throws `NotBegun`, at once when the wait is expected to be too long. */
   async #turn(owner: string, { most, waitMs, signal }: Bounds): Promise<Line> {
     if (signal?.aborted === true) throw new NotBegun("nobody waits for the work");
-    const line = this.#lines.get(owner);
-    if (line === undefined) {
-      const started = { waiting: new Set<() => void>(), lastMs: 0 };
-      this.#lines.set(owner, started);
-      return started;
-    }
+    const line = this.#lines.get(owner) ?? {
+      waiting: new Set(),
+      isRunning: false,
+      lastMs: 0,
+      spentUntilMs: 0,
+    };
     const before = this.lengthOf(owner);
-    if (before >= most || before * line.lastMs > waitMs)
+    const aheadMs = Math.max(0, line.spentUntilMs - performance.now());
+    const expectedMs = Math.max(before * line.lastMs, aheadMs + before * SPACING * line.lastMs - AHEAD_MS);
+    if (before >= most || expectedMs > waitMs)
       throw new NotBegun(`${before} earlier works are in progress or wait`);
+    this.#lines.set(owner, line);
     await new Promise<void>((resolve, reject) => {
       const end = (): void => {
         clearTimeout(timer);
@@ -127,15 +144,23 @@ export class LongWork implements Pieces {
       const timer = setTimeout(abandon, waitMs);
       signal?.addEventListener("abort", abandon);
       line.waiting.add(start);
+      this.#advance(owner, line);
     });
     return line;
   }
 
-  /** Starts the next work of an owner, or forgets an owner without one. */
-  #next(owner: string, { waiting }: Line): void {
-    const [start] = waiting;
-    if (start === undefined) this.#lines.delete(owner);
-    else start();
+  /** Starts the next work of an owner when the owner has rested. Forgets an owner without one who has nothing to rest for. */
+  #advance(owner: string, line: Line): void {
+    clearTimeout(line.timer);
+    if (line.isRunning) return;
+    const [start] = line.waiting;
+    const restMs = line.spentUntilMs - performance.now() - (start === undefined ? 0 : AHEAD_MS);
+    if (restMs > 0) line.timer = setTimeout(() => this.#advance(owner, line), restMs);
+    else if (start === undefined) this.#lines.delete(owner);
+    else {
+      line.isRunning = true;
+      start();
+    }
   }
 
   async #pause(): Promise<void> {

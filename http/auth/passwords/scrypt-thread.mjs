@@ -9,8 +9,8 @@ import os from "node:os";
 import path from "node:path";
 import { parentPort } from "node:worker_threads";
 
-/** Added to the nice value: on a busy core the thread receives a tenth of the time of the event loop. */
-const NICE = 10;
+/** Added to the nice value: on a busy core the thread receives a third of the time of the event loop. */
+const NICE = 5;
 const HIGHEST_NICE = 19;
 
 /** Lowers the priority of this thread. Elsewhere than on Linux a nice value is that of the whole process, which keeps it. */

@@ -100,7 +100,9 @@ describe("passwords", () => {
   it("are hashed a few at a time, and refused when too many wait", async () => {
     const stored = await passwords.hash("x");
     const results = await Promise.allSettled(
-      Array.from({ length: 100 }, () => passwords.matches("x", stored, TURN)),
+      Array.from({ length: 100 }, (_, n) =>
+        passwords.matches("x", stored, { ...TURN, sender: `192.0.2.${n}` }),
+      ),
     );
     const refused = results.filter((result) => result.status === "rejected");
     expect(refused.length).to.equal(58);

@@ -47,9 +47,12 @@ describe("long lists", function () {
   });
 
   it("hold the event loop for a moment only, and have every row in order", async () => {
-    const parts = { reads: { db }, reference, longWork: new LongWork() };
     const list = (limit: number, after?: string) =>
-      ordersPage(parts, { wallet, reader: "ann" }, { status: ["OPEN"], limit, after });
+      ordersPage(
+        { reads: { db }, reference, longWork: new LongWork() },
+        { wallet, reader: "ann" },
+        { status: ["OPEN"], limit, after },
+      );
     const all = await list(ORDERS);
     const { items, next } = all.body.parse();
     expect(all.rows).to.equal(ORDERS);
@@ -164,7 +167,7 @@ describe("the previews of a trader", () => {
     const beyond: unknown = await preview("ann").catch((error: unknown) => error);
     expect(beyond).to.be.instanceOf(NotStarted).with.property("code", "RATE_LIMIT_EXCEEDED");
     const other = preview("bob");
-    await Promise.resolve();
+    await new Promise(setImmediate);
     expect(begun).to.deep.equal(["ann", "bob"]);
     end();
     await Promise.all([...most, other]);
