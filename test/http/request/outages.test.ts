@@ -45,7 +45,7 @@ describe("an outage", function () {
   }
 
   it("of Postgres leaves trading as it is, and routes that need Postgres answer 503", async () => {
-    // What the projector still has to write would drop cached values during the outage.
+    // Rows that the projector writes later would drop cached values during the outage.
     await untilWithin(15_000, async () => {
       expect((await send(stack.url, { target: "/readyz" })).json).to.include({ projectorLag: 0 });
     });
