@@ -21,6 +21,8 @@ export function queriesOver<Client extends NodePgClient>(client: Client) {
   return drizzle({ client, casing: CASING });
 }
 
+/** Time in ms for which an unused connection stays open: a new one takes a process of the server, and both a hash. */
+const IDLE_MS = 300_000;
 /** Time in ms that a server has to say that a statement took too long; one that says nothing hangs. */
 const CANCEL_MS = 500;
 
@@ -38,6 +40,7 @@ export function connect(
     connectionString: databaseUrl,
     max: maxConnections,
     connectionTimeoutMillis: 3_000,
+    idleTimeoutMillis: IDLE_MS,
     statement_timeout: statementTimeoutMs,
     query_timeout: statementTimeoutMs + CANCEL_MS,
     keepAlive: true,

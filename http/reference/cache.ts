@@ -1,9 +1,11 @@
 /** Cache of values from Postgres, with a time to live and invalidation. */
 
-/** Cached value, which is reloaded after `freshUntilMs`. */
+/** Cached value. Whoever asks for it after `freshUntilMs` waits for a new one. */
 interface Entry<Value> {
   readonly value: Value;
   readonly freshUntilMs: number;
+  /** Time from which on a use has the value reloaded ahead; `Infinity` when one has. */
+  reloadAtMs: number;
 }
 
 /** Settings of a cache. */
@@ -26,6 +28,11 @@ export interface CacheOptions {
 const RELOAD_WAIT_MS = 500;
 /** Time for which the old value is served before another attempt to reach the source, in ms. */
 const RETRY_MS = 1_000;
+/**
+ * Shares of the time to live between which a value in use is reloaded ahead, each at a time of its own: nobody waits for it
+ * then, and values that were loaded together are not reloaded together.
+ */
+const AHEAD = { from: 0.5, to: 0.9 };
 
 /**
  * Runs at most one load of a key at a time. A missing value is not cached unless the options say so, and a value is found
@@ -46,14 +53,25 @@ export class Cache<Value> {
   /** Returns the value of a key, or `undefined` when there is none. Throws the errors of the load. */
   async get(key: string): Promise<Value | undefined> {
     const entry = this.entries.get(key);
-    if (entry !== undefined && entry.freshUntilMs > this.nowMs()) return entry.value;
-    if ((this.misses.get(key) ?? 0) > this.nowMs()) return undefined;
-    let loading = this.loading.get(key);
-    if (loading === undefined) {
-      loading = this.reload(key, entry);
-      this.loading.set(key, loading);
+    if (entry !== undefined && entry.freshUntilMs > this.nowMs()) {
+      if (entry.reloadAtMs <= this.nowMs()) this.reloadAhead(key, entry);
+      return entry.value;
     }
+    if ((this.misses.get(key) ?? 0) > this.nowMs()) return undefined;
+    const loading = this.loading.get(key) ?? this.startLoading(key, entry);
     return entry === undefined ? loading : this.loadedOrOld(key, loading, entry);
+  }
+
+  private startLoading(key: string, last: Entry<Value> | undefined): Promise<Value | undefined> {
+    const loading = this.reload(key, last);
+    this.loading.set(key, loading);
+    return loading;
+  }
+
+  /** Reloads a value that is still fresh. After a failure it is reloaded when it is no longer fresh. */
+  private reloadAhead(key: string, entry: Entry<Value>): void {
+    entry.reloadAtMs = Infinity;
+    if (!this.loading.has(key)) this.startLoading(key, entry).catch(() => undefined);
   }
 
   /** Returns the value that is cached, and whether it is fresh. */
@@ -85,7 +103,7 @@ export class Cache<Value> {
   /** Serves an old value for a while longer, unless it was dropped or a new one was loaded. */
   private extend(key: string, last: Entry<Value>): void {
     if (this.entries.get(key) !== last) return;
-    this.entries.set(key, { value: last.value, freshUntilMs: this.nowMs() + RETRY_MS });
+    this.entries.set(key, { value: last.value, freshUntilMs: this.nowMs() + RETRY_MS, reloadAtMs: Infinity });
   }
 
   /** Drops a key; a load in progress does not bring the old value back. */
@@ -131,7 +149,13 @@ export class Cache<Value> {
     this.entries.delete(key);
     this.misses.delete(key);
     if (value !== undefined) {
-      this.entries.set(key, { value, freshUntilMs: this.nowMs() + ttlMs });
+      const loadedMs = this.nowMs();
+      const ahead = AHEAD.from + Math.random() * (AHEAD.to - AHEAD.from);
+      this.entries.set(key, {
+        value,
+        freshUntilMs: loadedMs + ttlMs,
+        reloadAtMs: loadedMs + ahead * ttlMs,
+      });
       dropOldest(this.entries, maxEntries);
     } else if (missTtlMs > 0) {
       this.misses.set(key, this.nowMs() + missTtlMs);

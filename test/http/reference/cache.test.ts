@@ -31,12 +31,32 @@ describe("the cache of reference data", () => {
       "A",
       "A",
     ]);
-    now = 99;
+    now = 49;
     await cache.get("a");
     expect(loads).to.deep.equal(["a"]);
     now = 100;
     await cache.get("a");
     expect(loads).to.deep.equal(["a", "a"]);
+  });
+
+  it("reloads a value in use before its time to live ends, at a time of its own, while nobody waits", async () => {
+    const cache = make();
+    for (const key of ["a", "b"]) await cache.get(key);
+    let finish: (value: string) => void = () => undefined;
+    load = () => new Promise((resolve) => (finish = resolve));
+    now = 90;
+    expect(await Promise.all([cache.get("a"), cache.get("a")])).to.deep.equal(["A", "A"]);
+    await new Promise(setImmediate);
+    expect(loads).to.deep.equal(["a", "b", "a"]);
+    finish("new");
+    await new Promise(setImmediate);
+    expect(await cache.get("a")).to.equal("new");
+    load = () => Promise.reject(new Error("a bug"));
+    expect(await Promise.all([cache.get("b"), cache.get("b")])).to.deep.equal(["B", "B"]);
+    expect(await cache.get("b"), "until it is no longer fresh").to.equal("B");
+    now = 100;
+    expect(await cache.get("b").catch(String)).to.equal("Error: a bug");
+    expect(loads).to.deep.equal(["a", "b", "a", "b", "b"]);
   });
 
   it("does not keep a value that is dropped while it loads", async () => {
