@@ -3,6 +3,7 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import { FairSlots, type Turn } from "./fair-slots.js";
 import { ScryptThreads } from "./scrypt.js";
+import { Waits } from "./waits.js";
 
 /** Work factor of scrypt: `N = 2 ** log2N`, and the parallelism `p`; `r` is 8. */
 export interface PasswordCost {
@@ -24,6 +25,12 @@ const STORED = /^scrypt\$(\d{1,2})\$(\d{1,2})\$([A-Za-z0-9+/=]+)\$([A-Za-z0-9+/=
  */
 const REST = 5;
 const MAX_REST_MS = 1_000;
+/**
+ * Time in ms after a wrong password in which further ones of its sender are checked only while a core has nothing else to
+ * do, and most senders of whom that is known.
+ */
+const GUESSING_MS = 60_000;
+const MAX_GUESSERS = 100_000;
 
 /** Returns the text that is stored for a hash. */
 function textOf({ log2N, p }: PasswordCost, salt: Buffer, hash: Buffer): string {
@@ -43,6 +50,7 @@ const OWN: PasswordTurn = { sender: "the service", operator: true };
 export class Passwords {
   private readonly operators = new FairSlots(1, 20);
   private readonly others = new FairSlots(2, 40);
+  private readonly guessers = new Waits(GUESSING_MS, MAX_GUESSERS);
   private readonly scrypt = new ScryptThreads();
   /** Checked in place of the hash that an unknown account does not have. No password fits it. */
   private readonly dummy: string;
@@ -70,16 +78,21 @@ export class Passwords {
     const cost = { log2N: Number(log2N), p: Number(p) };
     return this.slotsFor(turn).run(turn, async (rest) => {
       const beganMs = performance.now();
-      const derived = await this.derive(password, Buffer.from(salt, "base64"), cost);
+      const canWait = !turn.operator && this.guessers.has(turn.sender);
+      const derived = await this.derive(password, Buffer.from(salt, "base64"), cost, canWait);
       const matches = timingSafeEqual(derived, expected) && stored !== undefined;
-      if (!matches && !turn.operator) rest(Math.min(MAX_REST_MS, REST * (performance.now() - beganMs)));
+      if (!matches && !turn.operator) {
+        this.guessers.add(turn.sender);
+        rest(Math.min(MAX_REST_MS, REST * (performance.now() - beganMs)));
+      }
       return matches;
     });
   }
 
-  private derive(password: string, salt: Uint8Array, cost: PasswordCost): Promise<Buffer> {
+  private derive(password: string, salt: Uint8Array, cost: PasswordCost, canWait = false): Promise<Buffer> {
     const options = { N: 2 ** cost.log2N, r: BLOCK, p: cost.p, maxmem: 256 * BLOCK * 2 ** cost.log2N };
-    return this.scrypt.hash({ password: password.normalize("NFC"), salt, bytes: HASH_BYTES, options });
+    const input = { password: password.normalize("NFC"), salt, bytes: HASH_BYTES, options };
+    return this.scrypt.hash(input, canWait);
   }
 
   private slotsFor({ operator }: PasswordTurn): FairSlots {

@@ -1,9 +1,10 @@
 /**
- * Scrypt on threads of its own. A hash takes a core for a tenth of a second, and many of them at once, as in a flood of
+ * Scrypt on threads of its own. A hash takes a core for a third of a second, and many of them at once, as in a flood of
  * sign-ins, must not take the cores from the event loop; see `scrypt-thread.mjs`.
  */
 
 import type { ScryptOptions } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { Worker as Thread } from "node:worker_threads";
 
 /** Input of scrypt, and the length of its output in bytes. */
@@ -19,18 +20,28 @@ const THREAD = new URL("scrypt-thread.mjs", import.meta.url);
 const IDLE_MS = 10_000;
 /** Longest time of a hash in ms. */
 const HASH_MS = 10_000;
+/** Time in ms that a hash may take on a patient thread, before an urgent one computes it as well. */
+const PATIENCE_MS = 1_500;
+/** Most patient threads. On busy cores one goes on for long with a hash that an urgent thread has computed meanwhile. */
+const MAX_PATIENT = 3;
 
 /** The thread ended before its hash was computed. */
 class ThreadEnded extends Error {}
 
 /** A thread, and the end of the hash that it computes. It keeps no process alive while it has no work. */
 class ScryptThread {
-  readonly #thread = new Thread(THREAD, { execArgv: [] });
+  readonly #thread: Thread;
   #ended: { resolve: (hash: Buffer) => void; reject: (error: Error) => void } | undefined;
   #ending: NodeJS.Timeout | undefined;
 
-  /** `onEnd`: called when the thread can compute no more hashes. */
-  constructor(private readonly onEnd: (thread: ScryptThread) => void) {
+  /** `onEnd`: called when the thread can compute no more hashes. `onExit`: called when it takes no time any more. */
+  constructor(
+    isPatient: boolean,
+    private readonly onEnd: (thread: ScryptThread) => void,
+    onExit: () => void,
+  ) {
+    this.#thread = new Thread(THREAD, { execArgv: [], workerData: { isPatient } });
+    this.#thread.once("exit", onExit);
     this.#thread.on("message", (hash: Uint8Array) => this.#ended?.resolve(Buffer.from(hash)));
     // An error ends the thread.
     this.#thread.on("error", (error) => this.#fail(error));
@@ -68,12 +79,22 @@ class ScryptThread {
   }
 }
 
-/** Threads that compute one hash each at a time, as many as the caller asks for at once. */
-export class ScryptThreads {
+/** Threads of one kind that compute one hash each at a time, as many as the caller asks for at once. */
+class ThreadPool {
   /** Threads without work. The one that worked last is at the end. */
   #idle: ScryptThread[] = [];
+  /** Threads that have not exited. */
+  #threads = 0;
 
-  constructor(private readonly limitMs: number = HASH_MS) {}
+  constructor(
+    private readonly isPatient: boolean,
+    private readonly limitMs: number,
+  ) {}
+
+  /** Number of threads that compute a hash. */
+  get busy(): number {
+    return this.#threads - this.#idle.length;
+  }
 
   /** Returns the hash. Rejects with the error of scrypt, and a hash that takes too long. */
   async hash(input: ScryptInput): Promise<Buffer> {
@@ -94,6 +115,43 @@ export class ScryptThreads {
   }
 
   #newThread(): ScryptThread {
-    return new ScryptThread((ended) => (this.#idle = this.#idle.filter((thread) => thread !== ended)));
+    this.#threads += 1;
+    return new ScryptThread(
+      this.isPatient,
+      (ended) => (this.#idle = this.#idle.filter((thread) => thread !== ended)),
+      () => (this.#threads -= 1),
+    );
+  }
+}
+
+/**
+ * Threads that compute hashes, of two kinds: an urgent one has a lower priority than the event loop, and a patient one gets
+ * a core only while nothing else wants it.
+ */
+export class ScryptThreads {
+  readonly #urgent: ThreadPool;
+  readonly #patient: ThreadPool;
+
+  constructor(
+    limitMs = HASH_MS,
+    private readonly patienceMs = PATIENCE_MS,
+  ) {
+    this.#urgent = new ThreadPool(false, limitMs);
+    this.#patient = new ThreadPool(true, limitMs);
+  }
+
+  /**
+   * Returns the hash; one that can wait comes from a patient thread unless all cores stay busy. Rejects with the error of
+   * scrypt, and a hash that takes too long.
+   */
+  async hash(input: ScryptInput, canWait = false): Promise<Buffer> {
+    if (!canWait || this.#patient.busy >= MAX_PATIENT) return this.#urgent.hash(input);
+    const patient = this.#patient.hash(input);
+    const settled = patient.then(
+      () => true,
+      () => true,
+    );
+    const isSettled = await Promise.race([settled, sleep(this.patienceMs, false, { ref: false })]);
+    return isSettled ? patient : Promise.race([patient, this.#urgent.hash(input)]);
   }
 }

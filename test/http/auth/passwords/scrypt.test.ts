@@ -1,6 +1,7 @@
+import { spawnSync } from "node:child_process";
 import { scryptSync } from "node:crypto";
 import { once } from "node:events";
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import os from "node:os";
 import type { Worker as Thread } from "node:worker_threads";
 import { expect } from "chai";
@@ -13,6 +14,19 @@ const input = (password: string, N = 1_024): ScryptInput => ({
   bytes: 32,
   options: { N, r: 8, p: 1, maxmem: 2 ** 28 },
 });
+
+/** Policy of threads that run only while nothing else wants their core, in the statuses of Linux. */
+const SCHED_IDLE = "5";
+
+/** Returns the number of threads of this process that have this policy. */
+function threadsOfClassIdle(): number {
+  if (process.platform !== "linux") return 0;
+  return readdirSync("/proc/self/task").filter((thread) => {
+    const stat = readFileSync(`/proc/self/task/${thread}/stat`, "latin1");
+    // The name of the program stands in brackets; the policy is the 41st field, and the state behind the name the third.
+    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[38] === SCHED_IDLE;
+  }).length;
+}
 
 describe("the threads of scrypt", () => {
   it("compute the hashes of node:crypto, several at once and one after the other", async () => {
@@ -66,6 +80,28 @@ describe("the threads of scrypt", () => {
     const error: unknown = await hashing.catch((refused: unknown) => refused);
     expect(String(error)).to.equal("Error: a hash took longer than 50 ms");
     await exited;
+  });
+
+  it("that are patient give way to every other one, and get help from an urgent one after a time", async function () {
+    this.timeout(30_000);
+    const started: Thread[] = [];
+    const onThread = (thread: Thread): unknown => started.push(thread);
+    process.on("worker", onThread);
+    try {
+      const before = threadsOfClassIdle();
+      const threads = new ScryptThreads(30_000, 20_000);
+      const [hash] = await Promise.all(
+        Array.from({ length: 4 }, () => threads.hash(input("a", 2 ** 12), true)),
+      );
+      expect(started, "three patient ones and an urgent one").to.have.length(4);
+      if (process.platform === "linux" && spawnSync("chrt", ["--version"]).status === 0)
+        expect(threadsOfClassIdle() - before).to.equal(3);
+      const impatient = new ScryptThreads(30_000, 0);
+      expect((await impatient.hash(input("a", 2 ** 12), true)).equals(hash ?? Buffer.of())).to.equal(true);
+      expect(started, "two that compute the same").to.have.length(6);
+    } finally {
+      process.off("worker", onThread);
+    }
   });
 
   it("have a lower priority than the event loop", async function () {
