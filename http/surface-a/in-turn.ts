@@ -1,6 +1,6 @@
 /** Runs the lists of one reader, and the previews of one trader, one after the other. */
 
-import { type LongWork, NotBegun, type Pieces } from "../../stream/services/long-work.js";
+import { type LongWork, NotBegun, type WorkPieces } from "../../stream/services/long-work.js";
 import { retryAfter } from "../edge/headers.js";
 import { NotStarted } from "../request/errors.js";
 import { KEY_BUCKETS } from "../request/throttle.js";
@@ -19,7 +19,7 @@ const PREVIEWS = { most: KEY_BUCKETS.read.capacity, waitMs: 2_000 };
 export function inTurn<Result>(
   longWork: LongWork,
   line: string,
-  list: (pieces: Pieces) => Promise<Result>,
+  list: (pieces: WorkPieces) => Promise<Result>,
 ): Promise<Result> {
   return orRefuse("lists are being read", longWork.run(line, LISTS, list));
 }

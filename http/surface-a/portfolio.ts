@@ -9,12 +9,15 @@ import type { Exchange } from "../../stream/log/ports.js";
 import type { LongWork, Pieces } from "../../stream/services/long-work.js";
 import { IDS, UNCHANGED } from "../docs/examples.js";
 import { etagOf, matchesEtag } from "../edge/etag.js";
+import { retryAfter } from "../edge/headers.js";
 import type { Incoming } from "../edge/incoming.js";
 import type { Reference } from "../reference/reference.js";
 import { signedOrSession, TRADING } from "../request/access.js";
+import { NotStarted } from "../request/errors.js";
 import { pageOf } from "../request/fields.js";
 import { ACCOUNT, perRows, READ } from "../request/metering.js";
 import { route, Serialized, type Reply } from "../request/route.js";
+import { type BucketSize, MemoryBuckets } from "../request/throttle.js";
 import type { ReadModel } from "../trading/freshness.js";
 import { readHoldings, type Holdings, type Trader } from "../trading/ledger-client.js";
 import { scopeOf } from "../trading/scope.js";
@@ -47,12 +50,11 @@ interface Held {
   readonly json: Buffer;
 }
 
-/** Returns what a wallet holds, or 304 to a client that has it. */
-function replyOf<Answer>({ etag, json }: Held, incoming: Incoming): Reply<Answer | undefined> {
-  const headers = { ETag: etag, "Cache-Control": "no-cache" };
-  if (matchesEtag(incoming.header("if-none-match"), etag)) return { status: 304, headers, body: undefined };
-  return { headers, body: new Serialized<Answer>(() => json, json) };
-}
+/**
+ * Bytes of open orders and positions that a trader receives: a second, and at once. Every request is answered with all of
+ * them, and those of a large wallet have more than a megabyte.
+ */
+const HELD_BYTES: BucketSize = { capacity: 8e6, refillPerSec: 4e6 };
 
 /** Bound of the answer, which has no pages. A wallet may hold more positions. */
 const MAX_POSITIONS = 100_000;
@@ -60,6 +62,7 @@ const MAX_POSITIONS = 100_000;
 export function portfolioRoutes(parts: PortfolioParts) {
   const { db, exchange, reference, reads, longWork } = parts;
   const held = new SharedRuns<Held>();
+  const sentBytes = new MemoryBuckets(HELD_BYTES);
 
   /**
    * Reads the open orders or positions of a wallet from its ledger, and serializes them. Requests that come while a read is
@@ -75,12 +78,29 @@ export function portfolioRoutes(parts: PortfolioParts) {
   ): Promise<Held> =>
     held.run(`${name} ${wallet}`, () =>
       inTurn(longWork, `account ${traderId}`, async (pieces) => {
-        const { seq, rows } = await rowsOf(await readHoldings(exchange, traderId, wallet), pieces);
+        const holdings = await readHoldings(exchange, traderId, wallet, (ms) => pieces.rest(ms));
+        const { seq, rows } = await rowsOf(holdings, pieces);
         const parts = [Buffer.from(`{"seq":${seq},"${name}":[`), ...rows, Buffer.from("]}")];
         // Of a large wallet some rows may be newer than the seq, so it alone does not identify a version.
         return pieces.piece(() => ({ etag: etagOf(wallet, ...parts), json: Buffer.concat(parts) }));
       }),
     );
+
+  /** Returns what a wallet holds, or 304 to a client that has it. Refuses a trader who has received too much. */
+  const replyOf = <Answer>(
+    { traderId }: Trader,
+    { etag, json }: Held,
+    incoming: Incoming,
+  ): Reply<Answer | undefined> => {
+    const headers = { ETag: etag, "Cache-Control": "no-cache" };
+    if (matchesEtag(incoming.header("if-none-match"), etag)) return { status: 304, headers, body: undefined };
+    const { granted, retryAfterS } = sentBytes.charge(traderId, Math.min(json.length, HELD_BYTES.capacity));
+    if (!granted) {
+      const message = `you have received too many open orders and positions; send If-None-Match, or wait ${retryAfterS} s`;
+      throw new NotStarted("RATE_LIMIT_EXCEEDED", message, {}, retryAfter(retryAfterS));
+    }
+    return { headers, body: new Serialized<Answer>(() => json, json) };
+  };
 
   const openOrders = route("GET /v3/account/orders", {
     access: signedOrSession(TRADING),
@@ -96,13 +116,14 @@ export function portfolioRoutes(parts: PortfolioParts) {
       exampleQuery: { subaccount: IDS.keyId },
     },
     run: async ({ caller, query, incoming }) => {
-      const found = await read("open", await walletToRead(db, caller, query), async ({ orders }, pieces) => {
+      const trader = await walletToRead(db, caller, query);
+      const found = await read("open", trader, async ({ orders }, pieces) => {
         const open = orders.open.filter(({ status }) => status === "OPEN");
         const markets = await reference.marketsById(open.map(({ marketId }) => marketId));
         const onWire = (order: OpenOrder) => openOrderOnWire(markets.get(order.marketId), order);
         return { seq: orders.seq, rows: await serializeRows(pieces, open, onWire) };
       });
-      return replyOf<z.output<typeof AccountOrders>>(found, incoming);
+      return replyOf<z.output<typeof AccountOrders>>(trader, found, incoming);
     },
   });
 
@@ -120,18 +141,15 @@ export function portfolioRoutes(parts: PortfolioParts) {
       exampleQuery: { subaccount: IDS.keyId },
     },
     run: async ({ caller, query, incoming }) => {
-      const found = await read(
-        "positions",
-        await walletToRead(db, caller, query),
-        async (holdings, pieces) => {
-          const { seq, positions } = holdings.positions;
-          const markets = await reference.marketsById(positions.map(({ marketId }) => marketId));
-          const onWire = (position: WalletPosition) =>
-            positionOnWire(outcomeIdOf(markets.get(position.marketId), position.outcome), position);
-          return { seq, rows: await serializeRows(pieces, positions, onWire) };
-        },
-      );
-      return replyOf<z.output<typeof AccountPositions>>(found, incoming);
+      const trader = await walletToRead(db, caller, query);
+      const found = await read("positions", trader, async (holdings, pieces) => {
+        const { seq, positions } = holdings.positions;
+        const markets = await reference.marketsById(positions.map(({ marketId }) => marketId));
+        const onWire = (position: WalletPosition) =>
+          positionOnWire(outcomeIdOf(markets.get(position.marketId), position.outcome), position);
+        return { seq, rows: await serializeRows(pieces, positions, onWire) };
+      });
+      return replyOf<z.output<typeof AccountPositions>>(trader, found, incoming);
     },
   });
 

@@ -155,8 +155,14 @@ export async function readBalances(
 
 /**
  * Returns the present orders and positions of a trader's wallet. Of a wallet that takes several pages the seqs are those
- * of the first page: what is newer is in the result or in the deltas after them, or in both. Throws `Unavailable`.
+ * of the first page: what is newer is in the result or in the deltas after them, or in both. Calls `rest` between the pages.
+ * Throws `Unavailable`.
  */
-export function readHoldings(exchange: Ledgers, traderId: string, wallet: string): Promise<Holdings> {
-  return readWalletBase(walletQueries(exchange, ledgerShardOf(traderId), wallet));
+export function readHoldings(
+  exchange: Ledgers,
+  traderId: string,
+  wallet: string,
+  rest: (ms: number) => Promise<void>,
+): Promise<Holdings> {
+  return readWalletBase(walletQueries(exchange, ledgerShardOf(traderId), wallet), rest);
 }

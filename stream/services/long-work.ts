@@ -9,8 +9,8 @@ import { Unavailable } from "../log/ports.js";
 const PAUSE = 2;
 /** Time of pieces that run without a pause, in ms; no timer is finer. */
 const AT_ONCE_MS = 1;
-/** Time that an owner gets for a work, as a multiple of its length: the works of an owner take a fifth of the time. */
-const SPACING = 5;
+/** Time that an owner gets for a work, as a multiple of its length: the works of an owner take a tenth of the time. */
+const SPACING = 10;
 /** Time by which an owner may be ahead of that share when its next work begins, and its longest rest, in ms. */
 const AHEAD_MS = 1_000;
 const MAX_REST_MS = 1_000;
@@ -32,6 +32,12 @@ export class NotBegun extends Unavailable {}
 export interface Pieces {
   /** Runs one piece of a work, which should take a few ms at most, after the pieces of all works that came before. */
   piece<Result>(piece: () => Result): Promise<Result>;
+}
+
+/** Runs the pieces of one work. */
+export interface WorkPieces extends Pieces {
+  /** Pauses for a time in ms, which does not count as time that the work takes. */
+  rest(ms: number): Promise<void>;
 }
 
 /** Works of one owner. */
@@ -67,13 +73,13 @@ export class LongWork implements Pieces {
   }
 
   /**
-   * Runs a work after the earlier ones of its owner. Works of 200 ms in all run without a rest; an owner who goes on rests
+   * Runs a work after the earlier ones of its owner. Works of 100 ms in all run without a rest; an owner who goes on rests
    * between them, so that one owner keeps no other process, such as a database, busy all the time. Throws `NotBegun`.
    */
   async run<Result>(
     owner: string,
     bounds: Bounds,
-    work: (pieces: Pieces) => Promise<Result>,
+    work: (pieces: WorkPieces) => Promise<Result>,
   ): Promise<Result> {
     const line = await this.#turn(owner, bounds);
     const beganMs = performance.now();
@@ -85,8 +91,13 @@ export class LongWork implements Pieces {
         return run();
       });
     };
+    const rest = async (ms: number): Promise<void> => {
+      const askedMs = performance.now();
+      await new Promise((resolve) => setTimeout(resolve, ms));
+      waitedMs += performance.now() - askedMs;
+    };
     try {
-      return await work({ piece });
+      return await work({ piece, rest });
     } finally {
       const nowMs = performance.now();
       line.lastMs = Math.max(0, nowMs - beganMs - waitedMs);

@@ -1,5 +1,6 @@
 /** Reads a wallet from its ledger, a page at a time: no answer is larger than a page, and other commands come in between. */
 
+import { setTimeout as sleep } from "node:timers/promises";
 import type { LedgerCommand } from "../../../actors/ledger/commands.js";
 import type { OpenOrder, WalletPosition, WalletSnapshot } from "../../../actors/ledger/types.js";
 import { walletPageOf } from "../../../actors/ledger/ledger.js";
@@ -19,20 +20,38 @@ export function walletQueries(exchange: Pick<Exchange, "ledger">, shard: number,
   };
 }
 
+/** Pause after a page as a multiple of its time, and the longest one in ms. */
+const PAGE_REST = 2;
+const MAX_PAGE_REST_MS = 50;
+
 /**
  * Reads the orders and positions of a wallet. Its pages may be of different seqs: those of the result are the first ones,
- * and `pageSeqs` has all of them.
+ * and `pageSeqs` has all of them. Pauses by `rest` after each page, so that the ledger, the log and the event loop serve
+ * others in between.
  */
-export async function readWalletBase(ask: Ask): Promise<WalletBase> {
+export async function readWalletBase(
+  ask: Ask,
+  rest: (ms: number) => Promise<unknown> = sleep,
+): Promise<WalletBase> {
   const whole = await ask({ page: 0, of: 1 });
   let needed = whole.pages;
   if (needed === undefined) return whole;
   for (;;) {
     // Twice the pages leave room for the orders that come meanwhile.
-    const read = await readPages(ask, 2 * needed);
+    const read = await readPages(resting(ask, rest), 2 * needed);
     if (typeof read !== "number") return read;
     needed = read;
   }
+}
+
+/** Returns the queries of a wallet with a pause after each. */
+function resting(ask: Ask, rest: (ms: number) => Promise<unknown>): Ask {
+  return async (part) => {
+    const beganMs = performance.now();
+    const page = await ask(part);
+    await rest(Math.min(MAX_PAGE_REST_MS, PAGE_REST * (performance.now() - beganMs)));
+    return page;
+  };
 }
 
 /** Reads `of` pages. Returns the number of pages that are needed when the wallet has grown too large for these. */
