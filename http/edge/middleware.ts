@@ -23,7 +23,7 @@ export interface EdgeLimits {
 }
 
 /** Share of the rate of the edge that the answers to the refusals and repeats of a sender have. */
-const SHARE_OF_FREE_ANSWERS = 10;
+const SHARE_OF_FREE_ANSWERS = 20;
 
 /** Header that closes the connection, because its next bytes are the rest of a body that nobody reads. */
 const CLOSE = { Connection: "close" };

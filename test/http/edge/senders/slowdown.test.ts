@@ -22,7 +22,7 @@ describe("an answer that costs no token", function () {
   before(async () => {
     stack = await startStack({
       trustProxy: 1,
-      edge: { burst: 1_000, ratePerSecond: 10_000 / SPACING_MS },
+      edge: { burst: 1_000, ratePerSecond: 20_000 / SPACING_MS },
     });
     trader = await newTrader(stack);
     const { outcomes } = await newMarket(stack);
