@@ -1,6 +1,6 @@
 /** The process of the hostile traders, as the bench sees it. */
 
-import type { ChildProcess } from "node:child_process";
+import { type ChildProcess, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import type { Running } from "../../supervisor/keep.js";
 import { IDLE, Priorities } from "../../supervisor/priorities.js";
@@ -29,11 +29,13 @@ export class AttackProcess {
 
   private constructor(child: ChildProcess) {
     this.#child = child;
-    // The hostile traders take no time from the exchange but that which their requests cost.
+    // The hostile traders take no time from the exchange but that which their requests cost: every other process takes
+    // their core at once where there is a `chrt`, and elsewhere soon.
     this.#priorities = new Priorities(console.error);
     const onExit: Running["onExit"] = (listener) => void child.once("exit", (code) => listener(String(code)));
     if (child.pid === undefined) throw new Error("the process of the hostile traders has no process id");
     this.#priorities.add({ pid: child.pid, onExit }, IDLE);
+    spawnSync("chrt", ["--all-tasks", "--idle", "--pid", "0", String(child.pid)], { stdio: "ignore" });
   }
 
   static async start(facts: Facts): Promise<AttackProcess> {

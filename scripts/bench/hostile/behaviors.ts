@@ -19,11 +19,11 @@ const CONNECTIONS = 256;
 /** Connections of a sender for whose waiting requests the exchange has no room. */
 const MANY_CONNECTIONS = 1_000;
 /**
- * Requests of a flood a second, which is the limit of an address, and the least share of them: the exchange answers a tenth
+ * Requests of a flood a second, which is the limit of an address, and the least share of them: the exchange answers a twentieth
  * of them at most, and each connection waits for its answer.
  */
 const FLOOD_PER_SECOND = 2_000;
-const FLOOD_SHARE = 0.08;
+const FLOOD_SHARE = 0.04;
 const BATCH = 256;
 /** Orders that a wallet may place a second, for ever. */
 const PLACES_PER_SECOND = 8;

@@ -14,10 +14,10 @@ import { BEHAVIORS, type Behavior } from "./behaviors.js";
 import { type Sizes, type Target, type Victim, type World, type WorldSize, openWorld } from "./world.js";
 
 /**
- * Length of a quiet run and of a behavior without `--seconds`, in s. With fewer than a thousand times, the p99 is what the
+ * Length of a quiet run and of a behavior without `--seconds`, in s. With fewer than two thousand times, the p99 is what the
  * first requests of a behavior do, which open its connections.
  */
-export const HOSTILE_SECONDS = 20;
+export const HOSTILE_SECONDS = 30;
 /** Length of the run before the first measurement, as a multiple of that of a measurement. */
 const WARM_UP = 2;
 /** Enough measured traders for a p99 of more than 1,600 times. */
