@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { marketActor } from "../../actors/actor.js";
+import { marketActor, restoreParts } from "../../actors/actor.js";
 import { market } from "../../actors/market/market.js";
 import { Scenario } from "./scenario.js";
 import type { Voids } from "../../actors/market/types.js";
@@ -208,6 +208,21 @@ describe("life cycle", () => {
     };
     expect(kindsOf(true)).to.deep.equal(["OPEN OPEN", "START OPEN", "GOLIVE OPEN"]);
     expect(kindsOf(false)).to.deep.equal(["START CLOSED", "GOLIVE CLOSED"]);
+  });
+
+  it("opens in play if its event has closed it, and not if its snapshot does not say who has", () => {
+    const exchange = funded();
+    exchange.operate({ kind: "lifecycle", actions: ["close"], byEvent: true });
+    const parts = [...market.save(exchange.market)];
+    const unknown = parts.map((part) => part.replace('"closedByEvent":true,', ""));
+    expect(unknown).to.not.deep.equal(parts);
+    const statusInPlay = (saved: readonly string[]): string => {
+      const state = restoreParts(market, exchange.id, saved);
+      const golive = { kind: "lifecycle", actions: ["golive"], byEvent: true } as const;
+      market.decide(state, golive, exchange.nowMs);
+      return state.status;
+    };
+    expect([statusInPlay(parts), statusInPlay(unknown)]).to.deep.equal(["OPEN", "CLOSED"]);
   });
 
   it("keeps the book, accepts cancels and rejects placements during a pause", () => {

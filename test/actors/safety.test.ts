@@ -98,6 +98,15 @@ describe("amending", () => {
     expect(exchange.book()).to.equal("YES: 0.550 x 10 ann\nNO: -");
   });
 
+  it("does not hand the notAfter of the original on to the replacement", () => {
+    const exchange = funded(1_000_000);
+    exchange.place("ann", "YES 0.600 x 10", { notAfter: exchange.nowMs + 10 });
+    exchange.wait(11);
+    expect(amend(exchange, "o1", { price: "0.550" })).to.deep.include({ orderId: "new" });
+    expect(exchange.orderEvents()).to.deep.equal(["o1 open 10", "o1 cancel", "new open 10"]);
+    expect(exchange.market.resting.get("new")?.order.notAfter).to.equal(undefined);
+  });
+
   it("hands the group, the client id and the expiry on to the replacement", () => {
     const exchange = funded(1_000_000);
     const bounds = { maxFilledQty: contracts(100), windowMs: 1_000 };

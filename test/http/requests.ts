@@ -21,6 +21,13 @@ export interface Answer {
   readonly json: Readonly<Record<string, unknown>>;
 }
 
+/** Headers of a client that asks for HTTP/2 on its connection. */
+export const H2C = {
+  Upgrade: "h2c",
+  Connection: "keep-alive, Upgrade, HTTP2-Settings",
+  "HTTP2-Settings": "AAMAAABkAAQCAAAAAAIAAAAA",
+};
+
 /** Sends exactly these bytes, which a client library might change. */
 export function send(url: string, raw: Raw): Promise<Answer> {
   const { hostname, port } = new URL(url);

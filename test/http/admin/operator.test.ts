@@ -12,7 +12,7 @@ import { RedisLog } from "../../../stream/redis/redis-log.js";
 import { send, signed, type Answer } from "../requests.js";
 import { bearerCalls } from "../calls.js";
 import { startStack, type Stack } from "../../support/stack.js";
-import { newMarket, newTrader, type TestTrader } from "../../support/traders.js";
+import { addMarket, newMarket, newTrader, type TestTrader } from "../../support/traders.js";
 import { until } from "../../support/until.js";
 
 const MISSING = "6f9619ff-8b86-4011-b42d-00c04fc964ff";
@@ -85,6 +85,24 @@ describe("the operator's routes", function () {
     expect(said(await call("POST", `/events/${MISSING}/status`, { action: "open" }))).to.equal(
       "404 EVENT_NOT_FOUND",
     );
+  });
+
+  it("take an event from CLOSED_PREGAME into play, and the markets that it has closed with it", async () => {
+    const { eventId, marketId, outcomes } = await newMarket(stack);
+    const closed = await addMarket(stack, eventId);
+    const close = { action: "close" };
+    expect(said(await call("POST", `/markets/${closed.marketId}/status`, close))).to.equal("200 CLOSED");
+    expect(said(await call("POST", `/events/${eventId}/status`, close))).to.equal("200 CLOSED_PREGAME");
+    const market = async (id: string): Promise<Readonly<Record<string, unknown>>> =>
+      (await call("GET", `/markets/${id}`)).json;
+    expect(await market(marketId)).to.include({ status: "CLOSED", live: false });
+    expect(said(await call("POST", `/events/${eventId}/status`, { action: "golive" }))).to.equal(
+      "200 OPEN_INGAME",
+    );
+    expect(await market(marketId)).to.include({ status: "OPEN", live: true });
+    expect(await market(closed.marketId)).to.include({ status: "CLOSED", live: true });
+    const order = { outcomeId: outcomes[0], price: "0.500", qty: 1, tif: "GTC" } as const;
+    expect(await codeOf(clientOf(trader).placeOrder(order))).to.equal("accepted");
   });
 
   it("push the markets of a canceled event, which returns every stake", async () => {

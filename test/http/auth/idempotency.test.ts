@@ -1,9 +1,10 @@
 import { expect } from "chai";
 import { type Format, LATEST_FORMAT } from "../../../actors/format.js";
 import { Redis } from "ioredis";
-import { callsOf, operatorCalls, resultOf } from "../calls.js";
-import { send, signed, type Answer } from "../requests.js";
-import { startStack, type Stack } from "../../support/stack.js";
+import { bearerCalls, callsOf, operatorCalls, resultOf } from "../calls.js";
+import { makeKey } from "../keys.js";
+import { send, signed, type Answer, type Raw } from "../requests.js";
+import { login, startStack, type Stack } from "../../support/stack.js";
 import { newMarket, newTrader, type TestTrader } from "../../support/traders.js";
 import { until } from "../../support/until.js";
 
@@ -215,5 +216,48 @@ for (const format of FORMATS_OF_ANSWERS)
       expect(others).to.deep.equal([]);
       expect(key).to.include(`{answers:${keyId}}`);
       expect(await redis.pttl(key)).to.be.within(60_000, 65_000);
+    });
+
+    it("may be sent again after a refusal of the location, the identity or the rate", async () => {
+      const { outcomes } = await newMarket(stack);
+      const operator = await operatorCalls(stack);
+      const device = bearerCalls(stack.url, await login(stack.url, trader.account));
+      const kyc = (status: string) =>
+        operator(`POST /admin/v1/traders/${trader.account.traderId}/kyc`, { status, reason: "test" });
+      const locate = (body: object) => device("POST /v3/session/location", body);
+      const buckets = (): Promise<string[]> => redis.keys("*throttle:payer:*");
+      const open = (): Raw => {
+        const { publicKey, algorithm } = makeKey();
+        const body = JSON.stringify({ label: "other", publicKey, algorithm });
+        return signed(trader.management, { method: "POST", target: "/v3/account/subaccounts", body });
+      };
+      /** Leaves debts of 60 tokens; a level is stored in millionths of a token. */
+      const owe = async (): Promise<void> => {
+        await send(at(0), place(outcomes[0]));
+        for (const bucket of await buckets()) await redis.set(bucket, `-60000000 ${Date.now()}000`);
+      };
+      const refusals: readonly (readonly [string, () => Promise<unknown>, () => Promise<unknown>])[] = [
+        ["451 GEOLOCATION_FAILED", () => locate({ failed: true }), () => locate({ region: "US-NY" })],
+        ["403 KYC_REQUIRED", () => kyc("PENDING"), () => kyc("VERIFIED")],
+        // The last one, because the first gateway goes on to refuse for a second.
+        ["429 RATE_LIMIT_EXCEEDED", owe, async () => redis.del(await buckets())],
+      ];
+      for (const [result, refuse, admit] of refusals) {
+        await refuse();
+        await until(
+          () => send(at(0), place(outcomes[0])),
+          (answer) => resultOf(answer) === result,
+        );
+        const raws = [place(outcomes[0]), open()];
+        for (const raw of raws) expect(resultOf(await send(at(0), raw)), raw.target).to.equal(result);
+        await admit();
+        for (const raw of raws) {
+          const served = await until(
+            () => send(at(1), raw),
+            ({ status }) => status === 201,
+          );
+          expect(served.headers.has("x-replayed"), `${raw.target} after ${result}`).to.equal(false);
+        }
+      }
     });
   });

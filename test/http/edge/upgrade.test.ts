@@ -1,13 +1,21 @@
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { expect } from "chai";
 import { connect } from "node:net";
 import { WebSocket } from "ws";
 import { operatorCalls } from "../calls.js";
-import { send, signed, type Raw } from "../requests.js";
+import { H2C, send, signed, type Raw } from "../requests.js";
 import { frameOf } from "../../stream/ws/support/client.js";
-import { startStack, type Stack } from "../../support/stack.js";
-import { addMarket, newMarket, newTrader, type TestKey, type TestTrader } from "../../support/traders.js";
+import { login, startStack, type Stack } from "../../support/stack.js";
+import {
+  addMarket,
+  newMarket,
+  newTrader,
+  upgradeHeaders,
+  type TestKey,
+  type TestTrader,
+} from "../../support/traders.js";
 import { until } from "../../support/until.js";
 
 const UPGRADE = {
@@ -66,9 +74,10 @@ describe("the upgrade to a websocket", function () {
   this.timeout(60_000);
   let stack: Stack;
   let trader: TestTrader;
+  const lines: string[] = [];
 
   before(async () => {
-    stack = await startStack();
+    stack = await startStack({ logTo: (line) => lines.push(line) });
     trader = await newTrader(stack);
   });
   after(() => stack.stop());
@@ -137,25 +146,40 @@ describe("the upgrade to a websocket", function () {
     const metrics = await (await fetch(`${stack.url}/metrics`)).text();
     for (const status of ["101", "401"])
       expect(metrics).to.match(new RegExp(`route="GET /v3/ws",status="${status}"`));
+    const logged = (requestId: unknown): unknown[] =>
+      lines
+        .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>)
+        .filter((line) => line["requestId"] === requestId)
+        .map(({ route, status }) => `${String(route)} ${String(status)}`);
+    await until(() => {
+      expect(logged(headers["x-request-id"])).to.deep.equal(["GET /v3/ws 101"]);
+      expect(logged(unsigned.headers.get("x-request-id"))).to.deep.equal(["GET /v3/ws 401"]);
+    });
+  });
+
+  it("opens a socket for a signature of a page of any origin, and none for a cookie", async () => {
+    const Cookie = `token=${await login(stack.url, trader.account)}`;
+    expect(await refused({ target: "/v3/ws", headers: { Cookie } })).to.equal("401 SIGNATURE_REJECTED");
+    for (const origin of ["https://elsewhere.example.com", "null"]) {
+      const headers = upgradeHeaders(trader.trading);
+      const socket = new WebSocket(`${stack.url.replace("http", "ws")}/v3/ws`, { headers, origin });
+      await once(socket, "open");
+      socket.terminate();
+    }
   });
 
   it("to another protocol is not asked for: the request is served by HTTP/1.1, with its body", async () => {
-    const h2c = {
-      Upgrade: "h2c",
-      Connection: "keep-alive, Upgrade, HTTP2-Settings",
-      "HTTP2-Settings": "AAMAAABkAAQCAAAAAAIAAAAA",
-    };
     const body = JSON.stringify("x".repeat(50_000));
     const echo = signed(trader.trading, { method: "POST", target: "/v3/echo", body });
     const echoed = await send(stack.url, {
       ...echo,
-      headers: { ...(echo.headers as Record<string, string>), ...h2c },
+      headers: { ...(echo.headers as Record<string, string>), ...H2C },
     });
     expect([echoed.status, echoed.text]).to.deep.equal([200, body]);
     const limits = signed(trader.trading, { target: "/v3/limits" });
     const read = await send(stack.url, {
       ...limits,
-      headers: { ...(limits.headers as Record<string, string>), ...h2c },
+      headers: { ...(limits.headers as Record<string, string>), ...H2C },
     });
     expect(read.status).to.equal(200);
   });
@@ -304,5 +328,28 @@ describe("the upgrade to a websocket", function () {
     await stack.stop();
     expect(await last.closed).to.equal(1012);
     expect(Date.now() - began).to.be.below(5_000);
+  });
+});
+
+describe("the rate of the edge", function () {
+  this.timeout(30_000);
+  let stack: Stack;
+
+  before(async () => {
+    stack = await startStack({ edge: { burst: 3, ratePerSecond: 100 } });
+  });
+  after(() => stack.stop());
+
+  it("refuses upgrades as it refuses other requests: in HTML, without a look at their credentials", async () => {
+    const upgrades = await until(
+      () =>
+        Promise.all(Array.from({ length: 8 }, () => send(stack.url, { target: "/v3/ws", headers: UPGRADE }))),
+      (answers) => answers.some(({ status }) => status === 403),
+    );
+    const shapes = upgrades.map(({ status, headers }) => `${status} ${headers.get("content-type") ?? ""}`);
+    expect([...new Set(shapes)].sort()).to.deep.equal([
+      "401 application/json; charset=utf-8",
+      "403 text/html; charset=utf-8",
+    ]);
   });
 });

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { WebSocket } from "ws";
 import { startStack, type Stack } from "../../support/stack.js";
 import { resultOf } from "../calls.js";
-import { send, type Answer, type Raw } from "../requests.js";
+import { H2C, send, type Answer, type Raw } from "../requests.js";
 import { sentLast } from "../resources.js";
 import {
   answerOf,
@@ -75,6 +75,19 @@ describe("every route, by every credential, for resources of every owner", funct
 
     it("and no refused request had an effect", async () => {
       expect(await world.state()).to.equal(untouched);
+    });
+  });
+
+  describe("serves to a client that asks for HTTP/2", () => {
+    it("the public routes, over HTTP/1.1", async () => {
+      const [answers, expected]: [Cells, Cells] = [{}, {}];
+      for (const line of [...ROUTES.keys()].filter((route) => isPublic(ruleFor(route)))) {
+        const raw = bearer("none")(await sampleOf(ruleFor(line), world, "own", true));
+        const headers = { ...(raw.headers as Record<string, string> | undefined), ...H2C };
+        answers[line] = resultOf(await send(stack.url, { ...raw, headers }));
+        expected[line] = answerOf(ruleFor(line), "none", "own");
+      }
+      expect(answers).to.deep.equal(expected);
     });
   });
 

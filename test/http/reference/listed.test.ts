@@ -5,6 +5,8 @@ import { newMarket } from "../../support/traders.js";
 import { Reference } from "../../../http/reference/reference.js";
 import { streamCatalog } from "../../../http/websocket/ports.js";
 import { connect, disconnect } from "../../../db/database.js";
+import { migrate } from "../../../db/migrate.js";
+import { freshDatabase } from "../../support/servers.js";
 import { findMarket } from "../../../db/queries/catalog/markets.js";
 
 describe("the markets that the stream lists", function () {
@@ -33,6 +35,31 @@ describe("the markets that the stream lists", function () {
     } finally {
       await disconnect(db);
       await disconnect(absent);
+    }
+  });
+});
+
+describe("the keys and clients that do not exist", () => {
+  it("are not looked for in Postgres at each request that names them", async () => {
+    const database = await freshDatabase(migrate);
+    const db = connect(database.url);
+    let queries = 0;
+    db.$client.on("acquire", () => (queries += 1));
+    try {
+      const reference = new Reference(db, { market: (marketId) => findMarket(db, marketId) });
+      const finds = [(id: string) => reference.find(id), (id: string) => reference.client(id)];
+      for (const find of finds) {
+        queries = 0;
+        const id = randomUUID();
+        const found = await Promise.all(Array.from({ length: 20 }, () => find(id)));
+        expect([...found, await find(id)]).to.deep.equal(Array(21).fill(undefined));
+        expect(queries).to.equal(1);
+        await find(randomUUID());
+        expect(queries, "another one").to.equal(2);
+      }
+    } finally {
+      await disconnect(db);
+      await database.drop();
     }
   });
 });

@@ -4,8 +4,10 @@ import { Redis } from "ioredis";
 import { KEY_BUCKETS } from "../../../http/request/throttle.js";
 import { countInScripts } from "../monitor.js";
 import { send, signed, type Raw } from "../requests.js";
-import { startStack, type Stack } from "../../support/stack.js";
+import { RedisLog } from "../../../stream/redis/redis-log.js";
+import { login, startStack, type Stack } from "../../support/stack.js";
 import { newMarket, newTrader, type TestTrader } from "../../support/traders.js";
+import { until } from "../../support/until.js";
 
 describe("a request that costs nothing", function () {
   this.timeout(120_000);
@@ -31,12 +33,46 @@ describe("a request that costs nothing", function () {
     expect(refused.status).to.equal(429);
     expect(Number(refused.headers.get("retry-after"))).to.equal(1);
     expect([...refused.headers.keys()].filter((name) => name.startsWith("x-ratelimit"))).to.deep.equal([]);
+    const burst = async (raw: (index: number) => Raw): Promise<number[]> => {
+      const answers = await Promise.all(
+        Array.from({ length: 30 }, (_, index) => send(stack.url, raw(index))),
+      );
+      return answers.map(({ status }) => status);
+    };
     const heartbeat = { method: "POST", target: "/v3/safety/heartbeat", body: '{"timeoutMs":0}' };
-    const burst = await Promise.all(
-      Array.from({ length: 30 }, () => send(stack.url, signed(trader.trading, heartbeat, Date.now()))),
+    expect(await burst(() => signed(trader.trading, heartbeat))).to.include(429);
+    const echo = { method: "POST", target: "/v3/echo" };
+    expect(await burst((index) => signed(trader.trading, { ...echo, body: `${index}` }))).to.include(429);
+    const ofTrader = (): Raw => signed(trader.management, { target: "/v3/limits" });
+    expect((await send(stack.url, ofTrader())).status).to.equal(200);
+
+    const Authorization = `Bearer ${await login(stack.url, trader.account)}`;
+    const location = { target: "/v3/session/location", headers: { Authorization } };
+    await until(
+      () => burst(() => location),
+      (statuses) => statuses.includes(429),
     );
-    expect(burst.map(({ status }) => status)).to.include(429);
-    expect((await send(stack.url, signed(trader.management, { target: "/v3/limits" }))).status).to.equal(200);
+    expect(await burst(ofTrader), "the management key pays as the session does").to.include(429);
+  });
+
+  it("checks the service once a second, however often its readiness is asked for", async () => {
+    const original = Object.getOwnPropertyDescriptor(RedisLog.prototype, "quarantineSize");
+    let checks = 0;
+    RedisLog.prototype.quarantineSize = () => {
+      checks += 1;
+      return Promise.resolve(0);
+    };
+    try {
+      const beganMs = performance.now();
+      await until(async () => {
+        const asked = Array.from({ length: 50 }, () => send(stack.url, { target: "/readyz" }));
+        expect((await Promise.all(asked)).map(({ json }) => json["quarantined"])).to.not.include(null);
+        return checks >= 2;
+      });
+      expect(checks).to.be.at.most(1 + (1.01 * (performance.now() - beganMs)) / 1_000);
+    } finally {
+      if (original !== undefined) Object.defineProperty(RedisLog.prototype, "quarantineSize", original);
+    }
   });
 
   it("asks a worker for earlier answers only as often as its wallet can place", async () => {

@@ -8,7 +8,7 @@ import { ServiceConnection } from "../../../stream/services/connection.js";
 import { TokenBuckets, type TokenBucket } from "../../../stream/services/token-buckets.js";
 import { MAX_RUNNING, RUNNING } from "../../../http/request/metering.js";
 import { login as signIn, startStack, type Stack } from "../../support/stack.js";
-import { newMarket, newTrader, type TestTrader } from "../../support/traders.js";
+import { newMarket, newTrader, type TestKey, type TestTrader } from "../../support/traders.js";
 import { until } from "../../support/until.js";
 import { bearerCalls, callsOf, openCalls, resultOf, type Calls } from "../calls.js";
 import type { Answer } from "../requests.js";
@@ -132,6 +132,34 @@ describe("a client that waits for Retry-After is served at another gateway", fun
     expect(resultOf(await list())).to.equal("200");
   });
 
+  /** Creates a key with `mint`, which sends its public half. */
+  async function minted(mint: (half: object) => Promise<Answer>): Promise<TestKey> {
+    const { publicKey, algorithm, privateKey } = makeKey();
+    const answer = await mint({ name: "next", publicKey, algorithm });
+    expect(answer.status, answer.text).to.equal(201);
+    return { key: { keyId: String(answer.json["keyId"]), algorithm, privateKey }, brand: stack.brand };
+  }
+
+  it("after the creation of a read key, which has buckets of its own", async () => {
+    const owner = await newTrader(stack);
+    const manage = callsOf(stack.url, owner.management);
+    const keys = `/v3/account/subaccounts/${owner.trading.key.keyId}/keys`;
+    const readers = [
+      await minted((half) => manage(`POST ${keys}`, { ...half, scope: "trading::read" })),
+      await minted((half) => manage("POST /v3/keys", half)),
+    ];
+    const payers = [await walletOf(stack, owner), owner.account.traderId];
+    for (const payer of payers) await sharedThrottle(buckets).settle(payer, "read", 128, RUNNING);
+    const read = (key: TestKey): Promise<Answer> => callsOf(stack.url, key)("GET /v3/types/sports");
+    for (const key of [owner.trading, owner.management])
+      expect(resultOf(await read(key))).to.equal("429 RATE_LIMIT_EXCEEDED");
+    for (const key of readers) {
+      const served = await read(key);
+      expect(resultOf(served)).to.equal("200");
+      expect(served.headers.get("x-ratelimit-remaining")).to.equal(String(KEY_BUCKETS.read.capacity - 1));
+    }
+  });
+
   it("after the rotation of its key, which brings no tokens", async () => {
     const rotated = await newTrader(stack);
     const { keyId } = rotated.trading.key;
@@ -139,18 +167,20 @@ describe("a client that waits for Retry-After is served at another gateway", fun
     await sharedThrottle(buckets).charge(rotated.account.traderId, "account", 50);
     const manage = callsOf(stack.url, rotated.management);
     expect(resultOf(await manage(`DELETE /v3/keys/${keyId}`))).to.equal("204");
-    const { publicKey, algorithm, privateKey } = makeKey();
-    const body = { name: "next", publicKey, algorithm, scope: "trading" };
-    const minted = await manage(`POST /v3/account/subaccounts/${keyId}/keys`, body);
-    const next = { key: { keyId: String(minted.json["keyId"]), algorithm, privateKey }, brand: stack.brand };
-    const levels = (await callsOf(stack.url, next)("GET /v3/limits")).json as Record<
-      string,
-      { remaining: number }
-    >;
-    expect(levels["place"]?.remaining).to.be.lessThan(128);
+    const next = await minted((half) =>
+      manage(`POST /v3/account/subaccounts/${keyId}/keys`, { ...half, scope: "trading" }),
+    );
+    const remaining = async (calls: Calls, bucket: Bucket): Promise<number | undefined> =>
+      ((await calls("GET /v3/limits")).json as Record<string, { remaining: number }>)[bucket]?.remaining;
+    expect(await remaining(callsOf(stack.url, next), "place")).to.be.lessThan(128);
     const session = bearerCalls(stack.url, await signIn(stack.url, rotated.account));
-    const ofTrader = (await session("GET /v3/limits")).json as typeof levels;
-    expect(ofTrader["account"]?.remaining, "the session pays from the buckets of its trader").to.be.lessThan(
+    expect(
+      await remaining(session, "account"),
+      "the session pays from the buckets of its trader",
+    ).to.be.below(64);
+    expect(resultOf(await session(`DELETE /v3/keys/${rotated.management.key.keyId}`))).to.equal("204");
+    const manager = await minted((half) => session("POST /v3/keys", half));
+    expect(await remaining(callsOf(stack.url, manager), "account"), "and so does the next key").to.be.below(
       64,
     );
   });
@@ -293,6 +323,28 @@ describe("the bounds of requests", function () {
       expect(resultOf(await ask())).to.equal(expected);
     });
   }
+
+  it("a preview of at most 1,000 orders, and a partial one when there are more", async () => {
+    const { outcomes } = await newMarket(stack);
+    for (const count of [256, 256, 256, 233]) {
+      const maker = callsOf(stack.url, (await newTrader(stack)).trading);
+      const one = { outcomeId: outcomes[1], price: "0.500", qty: 1, tif: "PO" };
+      const orders = Array.from({ length: count }, () => one);
+      expect(resultOf(await maker("POST /v3/orders/batch", { orders }))).to.equal("201");
+    }
+    const preview = async (qty: number) => {
+      const sent = { outcomeId: outcomes[0], price: "0.500", qty, tif: "GTC" };
+      const { json } = await calls.trading("POST /v3/orders/preview", sent);
+      const { fills, rests, partial } = json as { fills: { qty: number }[]; rests: number; partial?: true };
+      return { filled: fills.reduce((sum, fill) => sum + fill.qty, 0), rests, partial };
+    };
+    const most = await until(
+      () => preview(2_000),
+      ({ partial }) => partial === true,
+    );
+    expect(most).to.deep.equal({ filled: 1_000, rests: 0, partial: true });
+    expect(await preview(999)).to.deep.equal({ filled: 999, rests: 0, partial: undefined });
+  });
 
   for (const [scope, line] of [
     ["management::read", "POST /v3/keys"],

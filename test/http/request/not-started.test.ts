@@ -8,15 +8,19 @@ import { NotStarted, Refused } from "../../../http/request/errors.js";
 import { route } from "../../../http/request/route.js";
 import { type Admission, serve } from "../../../http/request/serve.js";
 
-/** Serves a route that fails. Returns the number of charges given back, and the cost in the headers of the answer. */
-async function costOf(failure: Refused): Promise<{ givenBack: number; cost: string | null }> {
+/**
+ * Serves a route that fails. Returns the number of charges given back, the rows that are charged, and the cost in the
+ * headers of the answer.
+ */
+async function costOf(failure: Error): Promise<{ givenBack: number; rows: number[]; cost: string | null }> {
   let givenBack = 0;
+  const rows: number[] = [];
   const admission: Admission = {
     admit: (_route, _request, res) => {
       res.set(rateLimit("history", 8, 100));
       return Promise.resolve({
         caller: undefined,
-        chargeRows: () => Promise.resolve(),
+        chargeRows: (count) => Promise.resolve(void rows.push(count)),
         giveBack: () => Promise.resolve(void (givenBack += 1)),
         attempt: undefined,
         refusal: undefined,
@@ -38,12 +42,14 @@ async function costOf(failure: Refused): Promise<{ givenBack: number; cost: stri
   const { port } = server.address() as AddressInfo;
   const { headers } = await fetch(`http://127.0.0.1:${port}/list`);
   server.close();
-  return { givenBack, cost: headers.get(RATE_LIMIT.cost) };
+  return { givenBack, rows, cost: headers.get(RATE_LIMIT.cost) };
 }
 
 describe("a request that is refused", () => {
-  it("before it begins costs nothing, and otherwise its base", async () => {
-    expect(await costOf(new NotStarted("RATE_LIMIT_EXCEEDED"))).to.deep.equal({ givenBack: 1, cost: null });
-    expect(await costOf(new Refused("INVALID_QUERY"))).to.deep.equal({ givenBack: 0, cost: "8" });
+  it("before it begins costs nothing, and otherwise its base, also when the service is to blame", async () => {
+    const free = { givenBack: 1, rows: [0], cost: null };
+    expect(await costOf(new NotStarted("RATE_LIMIT_EXCEEDED"))).to.deep.equal(free);
+    for (const failure of [new Refused("INVALID_QUERY"), new Refused("UNAVAILABLE"), new Error("a bug")])
+      expect(await costOf(failure), failure.message).to.deep.equal({ givenBack: 0, rows: [0], cost: "8" });
   });
 });

@@ -301,13 +301,21 @@ describe("surface B", function () {
       expect(await emm.read("/events?league=NFL")).to.deep.equal([]);
       expect(await emm.read("/events?type=Future")).to.deep.equal([]);
       const startsTs = Date.parse("2030-01-01T00:00:00Z");
-      const season = { sport: "SOCCER", league: "MLS", description: "A season", startsTs };
-      const made = await operate(stack, "POST /events", { ...season, type: "REGULAR_SEASON" });
-      expect(made.status, JSON.stringify(made.body)).to.equal(201);
-      const listed = EventWithMarkets.array().parse(await emm.read("/events?type=REGULAR_SEASON,Future"));
-      expect(listed.map(({ type, description }) => [type, description])).to.deep.equal([
+      const others = [
         ["REGULAR_SEASON", "A season"],
-      ]);
+        ["Future", "A champion"],
+      ] as const;
+      const listed = async (types: string): Promise<[string, string][]> =>
+        EventWithMarkets.array()
+          .parse(await emm.read(`/events?type=${types}`))
+          .map(({ type, description }) => [type, description]);
+      for (const [type, description] of others) {
+        const event = { sport: "SOCCER", league: "MLS", type, description, startsTs };
+        const made = await operate(stack, "POST /events", event);
+        expect(made.status, JSON.stringify(made.body)).to.equal(201);
+        expect(await listed(type)).to.deep.equal([[type, description]]);
+      }
+      expect(await listed("REGULAR_SEASON,Future")).to.have.deep.members([...others]);
       expect(await emm.read("/events?status=FINAL,CANCELED")).to.deep.equal([]);
     });
 

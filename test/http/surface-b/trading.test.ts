@@ -12,6 +12,7 @@ import {
   Position,
   Transaction,
 } from "../../../http/surface-b/schemas.js";
+import { LogGuard } from "../../../stream/services/log-guard.js";
 import { newTrader } from "../../support/traders.js";
 import { EmmClient, newClient, operate } from "./client.js";
 import { bids, idOf, NOWHERE, place, startSurface, type Surface, type Fixture } from "./surface.js";
@@ -220,6 +221,24 @@ describe("trading on surface B", function () {
         statusCode: 409,
         code: "CLIENT_ID_REUSED",
       });
+    });
+
+    it("no order while the log has no room for it", async () => {
+      const { over } = await newFixture();
+      const order = { outcomeId: over, price: 0.2, qty: 1, currency: "CASH" };
+      const original = Object.getOwnPropertyDescriptor(LogGuard.prototype, "refusalOf");
+      LogGuard.prototype.refusalOf = ({ opensOrders }) => (opensOrders ? "no room" : undefined);
+      try {
+        for (const orders of [[order], [order, order]]) {
+          const refused = await place(emm, ...orders);
+          expect(refused.status).to.equal(503);
+          expect(refused.body).to.include({ statusCode: 503, code: "UNAVAILABLE" });
+          expect(refused.headers.get("retry-after")).to.match(/^[1-9]\d*$/);
+        }
+      } finally {
+        if (original !== undefined) Object.defineProperty(LogGuard.prototype, "refusalOf", original);
+      }
+      expect((await place(emm, order)).status).to.equal(201);
     });
 
     it("one order that is no list, without flags, and names the field of one that is wrong", async () => {

@@ -1,7 +1,13 @@
 import { expect } from "chai";
 import { marketActor, type ActorId } from "../../../actors/actor.js";
 import { connect, disconnect, type Database } from "../../../db/database.js";
+import { migrate } from "../../../db/migrate.js";
+import { ProjectionBatch } from "../../../db/projection/batch.js";
+import { ProjectionSession } from "../../../db/projection/session.js";
 import { Freshness } from "../../../http/trading/freshness.js";
+import { entry } from "../../db/exchange.js";
+import { freshDatabase } from "../../support/servers.js";
+import { until } from "../../support/until.js";
 
 describe("the waits for the tables", () => {
   let db: Database;
@@ -54,5 +60,38 @@ describe("the waits for the tables", () => {
     for (const result of await Promise.allSettled(failed)) expect(result.status).to.equal("rejected");
     isDown = false;
     expect(await freshness.hasReached(a)).to.equal(true);
+  });
+});
+
+describe("the waits for tables that are behind", () => {
+  it("share one query of Postgres at a time, whichever actors they wait for", async () => {
+    const database = await freshDatabase(migrate);
+    const db = connect(database.url);
+    const projector = await ProjectionSession.open(database.url);
+    try {
+      await projector.deal();
+      const batch = new ProjectionBatch(new Map());
+      for (const actor of ["ledger:0", "ledger:1"] as const) batch.take(entry(actor, 1, []));
+      let [queries, running, most] = [0, 0, 0];
+      db.$client.on("acquire", () => {
+        queries += 1;
+        running += 1;
+        most = Math.max(most, running);
+      });
+      db.$client.on("release", () => (running -= 1));
+      const freshness = new Freshness(db, { head: () => Promise.resolve(1) });
+      const beganMs = performance.now();
+      const waits = Array.from({ length: 100 }, (_, index) => freshness.hasReached(`ledger:${index % 2}`));
+      await until(() => queries >= 3);
+      await projector.write(batch);
+      expect(await Promise.all(waits)).to.not.include(false);
+      expect(most, "queries at the same time").to.equal(1);
+      // Each query but the first comes 5 ms after another one; a timer may be a millisecond early.
+      expect(queries).to.be.at.most(1 + (performance.now() - beganMs) / 4);
+    } finally {
+      await projector.close();
+      await disconnect(db);
+      await database.drop();
+    }
   });
 });

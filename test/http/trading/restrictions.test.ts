@@ -67,6 +67,12 @@ describe("the state of a trader", function () {
       );
       expect(resultOf(await place())).to.equal("201");
     });
+
+    it(`${state} lets the trader sign in, who then sees the state and its reason`, async () => {
+      expect(resultOf(await setState(state))).to.equal("200");
+      const next = bearerCalls(stack.url, await login(stack.url, trader.account));
+      expect((await next("GET /v3/session")).json).to.include({ state, stateReason: "a test" });
+    });
   }
 
   it("lets a locked trader sign in and see why, and nothing else", async () => {

@@ -3,6 +3,7 @@ import { type ActorId, PARTITIONS } from "../../../actors/actor.js";
 import type { Clock } from "../../../stream/log/clock.js";
 import { type Head, NO_CURSOR } from "../../../stream/log/log.js";
 import { largestShare, Retention, type RetainedPartition } from "../../../stream/runtime/retention.js";
+import { SNAPSHOT_LIMITS } from "../../../stream/runtime/snapshot-policy.js";
 
 const a = "market:a" as ActorId;
 const b = "market:b" as ActorId;
@@ -72,6 +73,16 @@ describe("retention", () => {
     commit(partition, a, 1, 1_000);
     clock.ms += 3_600_000;
     expect(partition.takeMoved([a, b]).get(a)).to.be.within(771, 801);
+  });
+
+  it("keeps the entries of ten minutes, and a thousand however old they are, unless the limits are others", () => {
+    const partition = new Retention(SNAPSHOT_LIMITS, clock).open();
+    partition.add(a, HEAD, EMPTY);
+    commit(partition, a, 1, 10_000);
+    // 6,000 entries are ten minutes; a position is recorded every 30 seconds.
+    expect(partition.takeMoved([a]).get(a)).to.be.within(3_701, 4_001);
+    clock.ms += 3_600_000;
+    expect(partition.takeMoved([a]).get(a)).to.be.within(8_701, 9_001);
   });
 
   it("keeps less of the actors with the most bytes when all together pass the budget", () => {
