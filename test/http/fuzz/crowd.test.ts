@@ -11,6 +11,8 @@ import { byToken, makeWorld, type Bearer, type World } from "../matrix/world.js"
 import { send, type Raw } from "../requests.js";
 import { bodyChange, changed, cursor, query, segment } from "./inputs.js";
 
+/** Number of requests of the long form, in which every route is called. */
+const LONG_FORM = 20_000;
 /** Number of requests; `CROWD_REQUESTS=20000` is the long form. The first line of a failure names the seed. */
 const REQUESTS = Number(process.env["CROWD_REQUESTS"] ?? 500);
 const SEED = Number(process.env["CROWD_SEED"] ?? Date.now() % 2 ** 31);
@@ -145,6 +147,8 @@ describe(`${REQUESTS} requests of a hundred credentials (CROWD_SEED=${SEED})`, f
       .toSorted(([a], [b]) => a - b)
       .map(([status, count]) => `${status}: ${count}`);
     console.log(`      ${lines.size} routes, ${used} credentials; ${counts.join(", ")}`);
+    // The long form sends about a hundred requests to each route.
+    if (REQUESTS >= LONG_FORM) expect(lines.size, "routes").to.equal(rules.length);
     expect(statuses.get(200)).to.be.greaterThan(REQUESTS / 20);
     const report = await stack.operator.money();
     expect(report.agree).to.equal(true);
