@@ -1,7 +1,7 @@
 /**
  * The ports that the gateways of a set share. The supervisor accepts every connection and hands it to the gateway that
  * has fewest, so that long-lived sockets are spread evenly, and evenly again after a restart. A gateway receives them one by
- * one, those of each address in its turn and at a pace, so that no client waits for a flood. No connection is refused while a gateway is
+ * one, those of each address in its turn, so that no client waits for a flood. No connection is refused while a gateway is
  * replaced, because the listening socket stays open. The alternatives do less: Node 20 lacks `reusePort`, which also resets
  * the connections in the queue of a process that stops; one listening socket for all processes lets the system choose, which
  * leaves most sockets with one of them; and the cluster module distributes in turn and starts its processes itself, without
@@ -57,7 +57,6 @@ export class SharedPort {
    */
   constructor(connections: number) {
     this.#connections = connections;
-    this.#arrivals.onDue = () => this.#deliver();
   }
 
   /** Begins to accept the connections of a port; a gateway sees the port in each connection. */
@@ -117,7 +116,7 @@ export class SharedPort {
 
   #close(): void {
     for (const server of this.#servers) server.close();
-    for (let next = this.#arrivals.take(true); next !== undefined; next = this.#arrivals.take(true))
+    for (let next = this.#arrivals.take(); next !== undefined; next = this.#arrivals.take())
       next.socket.destroy();
   }
 
@@ -125,7 +124,7 @@ export class SharedPort {
   #deliver(most = MOST_ON_THEIR_WAY): void {
     while (this.#arrivals.size > 0) {
       const gateway = this.#idlest(most);
-      const arrival = gateway && this.#arrivals.take(most === Infinity);
+      const arrival = gateway && this.#arrivals.take();
       if (gateway === undefined || arrival === undefined) return;
       handOver(gateway, arrival);
     }

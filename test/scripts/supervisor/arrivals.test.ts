@@ -62,19 +62,6 @@ describe("arrivals", () => {
     expect(arrivals.size).to.equal(0);
   });
 
-  it("of an address beyond its pace wait, while those of others go", async () => {
-    arrivals = new Arrivals({ capacity: 1, refillPerSec: 10 });
-    const due = new Promise<void>((resolve) => (arrivals.onDue = resolve));
-    const [first, second, third] = await open(3);
-    const other = await from("192.0.2.1");
-    expect([next(), next(), next()]).to.deep.equal([first, other, undefined]);
-    await due;
-    expect(next(), "not yet").to.equal(undefined);
-    await new Promise((resolve) => setTimeout(resolve, 110));
-    expect([next(), next()]).to.deep.equal([second, undefined]);
-    expect(arrivals.take(true)?.socket).to.equal(third);
-  });
-
   it("share a turn in a network of IPv6 that one subscriber has", async () => {
     const [a, b] = [await from("2001:db8::1"), await from("2001:db8::2")];
     const other = await from("2001:db8:0:1::1");
