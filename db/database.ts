@@ -21,7 +21,7 @@ export function queriesOver<Client extends NodePgClient>(client: Client) {
   return drizzle({ client, casing: CASING });
 }
 
-/** Time in ms for which an unused connection stays open: a new one takes a process of the server, and both a hash. */
+/** Time in ms for which an unused connection stays open: for a new one the server starts a process, and both compute hashes. */
 const IDLE_MS = 300_000;
 /** Time in ms that a server has to say that a statement took too long; one that says nothing hangs. */
 const CANCEL_MS = 500;

@@ -103,7 +103,8 @@ export class Cache<Value> {
   /** Serves an old value for a while longer, unless it was dropped or a new one was loaded. */
   private extend(key: string, last: Entry<Value>): void {
     if (this.entries.get(key) !== last) return;
-    this.entries.set(key, { value: last.value, freshUntilMs: this.nowMs() + RETRY_MS, reloadAtMs: Infinity });
+    const freshUntilMs = Math.max(last.freshUntilMs, this.nowMs() + RETRY_MS);
+    this.entries.set(key, { value: last.value, freshUntilMs, reloadAtMs: Infinity });
   }
 
   /** Drops a key; a load in progress does not bring the old value back. */
@@ -117,7 +118,11 @@ export class Cache<Value> {
   dropWhere(matches: (value: Value) => boolean): void {
     this.loading.clear();
     this.misses.clear();
-    for (const [key, { value }] of this.entries) if (matches(value)) this.entries.delete(key);
+    for (const [key, entry] of this.entries) {
+      if (matches(entry.value)) this.entries.delete(key);
+      // The load ahead that was in progress is discarded.
+      else if (entry.reloadAtMs === Infinity) entry.reloadAtMs = 0;
+    }
   }
 
   /** Drops every key. */

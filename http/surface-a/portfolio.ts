@@ -13,7 +13,7 @@ import { retryAfter } from "../edge/headers.js";
 import type { Incoming } from "../edge/incoming.js";
 import type { Reference } from "../reference/reference.js";
 import { signedOrSession, TRADING } from "../request/access.js";
-import { NotStarted } from "../request/errors.js";
+import { Refused } from "../request/errors.js";
 import { pageOf } from "../request/fields.js";
 import { ACCOUNT, perRows, READ } from "../request/metering.js";
 import { route, Serialized, type Reply } from "../request/route.js";
@@ -97,7 +97,7 @@ export function portfolioRoutes(parts: PortfolioParts) {
     const { granted, retryAfterS } = sentBytes.charge(traderId, Math.min(json.length, HELD_BYTES.capacity));
     if (!granted) {
       const message = `you have received too many open orders and positions; send If-None-Match, or wait ${retryAfterS} s`;
-      throw new NotStarted("RATE_LIMIT_EXCEEDED", message, {}, retryAfter(retryAfterS));
+      throw new Refused("RATE_LIMIT_EXCEEDED", message, {}, retryAfter(retryAfterS));
     }
     return { headers, body: new Serialized<Answer>(() => json, json) };
   };

@@ -78,13 +78,12 @@ export class Passwords {
     const cost = { log2N: Number(log2N), p: Number(p) };
     return this.slotsFor(turn).run(turn, async (rest) => {
       const beganMs = performance.now();
-      const canWait = !turn.operator && this.guessers.has(turn.sender);
+      const from = turn.group ?? turn.sender;
+      const canWait = !turn.operator && turn.preferred !== true && this.guessers.has(from);
       const derived = await this.derive(password, Buffer.from(salt, "base64"), cost, canWait);
       const matches = timingSafeEqual(derived, expected) && stored !== undefined;
-      if (!matches && !turn.operator) {
-        this.guessers.add(turn.sender);
-        rest(Math.min(MAX_REST_MS, REST * (performance.now() - beganMs)));
-      }
+      if (!matches) this.guessers.add(from);
+      if (!matches && !turn.operator) rest(Math.min(MAX_REST_MS, REST * (performance.now() - beganMs)));
       return matches;
     });
   }

@@ -27,7 +27,8 @@ function giveWay() {
       ? HIGHEST_NICE
       : Math.min(HIGHEST_NICE, os.getPriority(Number(thread)) + NICE);
     os.setPriority(Number(thread), nice);
-    if (workerData.isPatient) execFileSync("chrt", ["--idle", "--pid", "0", thread], { stdio: "ignore" });
+    if (workerData.isPatient)
+      execFileSync("chrt", ["-i", "-p", "0", thread], { stdio: "ignore", timeout: 1_000 });
   } catch {
     // A sandbox may hide /proc or forbid the calls. The thread then has the priority that it has got so far.
   }

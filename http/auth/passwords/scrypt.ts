@@ -115,12 +115,13 @@ class ThreadPool {
   }
 
   #newThread(): ScryptThread {
-    this.#threads += 1;
-    return new ScryptThread(
+    const started = new ScryptThread(
       this.isPatient,
       (ended) => (this.#idle = this.#idle.filter((thread) => thread !== ended)),
       () => (this.#threads -= 1),
     );
+    this.#threads += 1;
+    return started;
   }
 }
 
@@ -146,12 +147,11 @@ export class ScryptThreads {
    */
   async hash(input: ScryptInput, canWait = false): Promise<Buffer> {
     if (!canWait || this.#patient.busy >= MAX_PATIENT) return this.#urgent.hash(input);
-    const patient = this.#patient.hash(input);
-    const settled = patient.then(
-      () => true,
-      () => true,
-    );
-    const isSettled = await Promise.race([settled, sleep(this.patienceMs, false, { ref: false })]);
-    return isSettled ? patient : Promise.race([patient, this.#urgent.hash(input)]);
+    // The urgent thread reports what fails on the patient one.
+    const patient = this.#patient.hash(input).catch(() => undefined);
+    const hash = await Promise.race([patient, sleep(this.patienceMs, undefined, { ref: false })]);
+    if (hash !== undefined) return hash;
+    const urgent = this.#urgent.hash(input);
+    return Promise.race([patient.then((late) => late ?? urgent), urgent]);
   }
 }

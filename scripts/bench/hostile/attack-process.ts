@@ -35,7 +35,7 @@ export class AttackProcess {
     const onExit: Running["onExit"] = (listener) => void child.once("exit", (code) => listener(String(code)));
     if (child.pid === undefined) throw new Error("the process of the hostile traders has no process id");
     this.#priorities.add({ pid: child.pid, onExit }, IDLE);
-    spawnSync("chrt", ["--all-tasks", "--idle", "--pid", "0", String(child.pid)], { stdio: "ignore" });
+    spawnSync("chrt", ["-a", "-i", "-p", "0", String(child.pid)], { stdio: "ignore" });
   }
 
   static async start(facts: Facts): Promise<AttackProcess> {

@@ -26,7 +26,7 @@ const MAX_PAGE_REST_MS = 50;
 
 /**
  * Reads the orders and positions of a wallet. Its pages may be of different seqs: those of the result are the first ones,
- * and `pageSeqs` has all of them. Pauses by `rest` after each page, so that the ledger, the log and the event loop serve
+ * and `pageSeqs` has all of them. Pauses by `rest` between the pages, so that the ledger, the log and the event loop serve
  * others in between.
  */
 export async function readWalletBase(
@@ -44,12 +44,14 @@ export async function readWalletBase(
   }
 }
 
-/** Returns the queries of a wallet with a pause after each. */
+/** Returns the queries of a wallet with a pause between them. */
 function resting(ask: Ask, rest: (ms: number) => Promise<unknown>): Ask {
+  let restMs = 0;
   return async (part) => {
+    if (restMs > 0) await rest(restMs);
     const beganMs = performance.now();
     const page = await ask(part);
-    await rest(Math.min(MAX_PAGE_REST_MS, PAGE_REST * (performance.now() - beganMs)));
+    restMs = Math.min(MAX_PAGE_REST_MS, PAGE_REST * (performance.now() - beganMs));
     return page;
   };
 }

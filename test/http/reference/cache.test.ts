@@ -59,6 +59,23 @@ describe("the cache of reference data", () => {
     expect(loads).to.deep.equal(["a", "b", "a", "b", "b"]);
   });
 
+  it("keeps a value fresh that cannot be reloaded ahead, and tries again after a change of others", async () => {
+    const cache = make();
+    for (const key of ["a", "b"]) await cache.get(key);
+    load = () => Promise.reject(down);
+    now = 90;
+    await cache.get("a");
+    await new Promise(setImmediate);
+    now = 99;
+    expect(cache.peek("a")).to.deep.equal({ value: "A", isFresh: true });
+    expect(loads).to.deep.equal(["a", "b", "a"]);
+    cache.dropWhere((value) => value === "B");
+    load = () => Promise.resolve("new");
+    expect(await cache.get("a")).to.equal("A");
+    await new Promise(setImmediate);
+    expect(await cache.get("a")).to.equal("new");
+  });
+
   it("does not keep a value that is dropped while it loads", async () => {
     const cache = make();
     let finish: (value: string) => void = () => undefined;
