@@ -20,8 +20,11 @@ const THREAD = new URL("scrypt-thread.mjs", import.meta.url);
 const IDLE_MS = 10_000;
 /** Longest time of a hash in ms. */
 const HASH_MS = 10_000;
-/** Time in ms that a hash may take on a patient thread, before an urgent one computes it as well. */
-const PATIENCE_MS = 1_500;
+/**
+ * Time that a hash may take on a patient thread before an urgent one computes it as well, in ms for each block of its memory
+ * and its passes: about four times that of an idle core, and 1.5 s for the hash of a password.
+ */
+const PATIENCE_MS = 0.002;
 /** Most patient threads. On busy cores one goes on for long with a hash that an urgent thread has computed meanwhile. */
 const MAX_PATIENT = 3;
 
@@ -135,7 +138,7 @@ export class ScryptThreads {
 
   constructor(
     limitMs = HASH_MS,
-    private readonly patienceMs = PATIENCE_MS,
+    private readonly patienceMsPerBlock = PATIENCE_MS,
   ) {
     this.#urgent = new ThreadPool(false, limitMs);
     this.#patient = new ThreadPool(true, limitMs);
@@ -149,7 +152,9 @@ export class ScryptThreads {
     if (!canWait || this.#patient.busy >= MAX_PATIENT) return this.#urgent.hash(input);
     // The urgent thread reports what fails on the patient one.
     const patient = this.#patient.hash(input).catch(() => undefined);
-    const hash = await Promise.race([patient, sleep(this.patienceMs, undefined, { ref: false })]);
+    const { N = 0, r = 0, p = 0 } = input.options;
+    const patienceMs = this.patienceMsPerBlock * N * r * p;
+    const hash = await Promise.race([patient, sleep(patienceMs, undefined, { ref: false })]);
     if (hash !== undefined) return hash;
     const urgent = this.#urgent.hash(input);
     return Promise.race([patient.then((late) => late ?? urgent), urgent]);
