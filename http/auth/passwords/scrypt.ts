@@ -24,7 +24,7 @@ const HASH_MS = 10_000;
  * Time that a hash may take on a patient thread before an urgent one computes it as well, in ms for each block of its memory
  * and its passes: about four times that of an idle core, and 1.5 s for the hash of a password.
  */
-const PATIENCE_MS = 0.002;
+const PATIENCE_MS_PER_BLOCK = 0.002;
 /** Most patient threads. On busy cores one goes on for long with a hash that an urgent thread has computed meanwhile. */
 const MAX_PATIENT = 3;
 
@@ -138,7 +138,7 @@ export class ScryptThreads {
 
   constructor(
     limitMs = HASH_MS,
-    private readonly patienceMsPerBlock = PATIENCE_MS,
+    private readonly patienceMsPerBlock = PATIENCE_MS_PER_BLOCK,
   ) {
     this.#urgent = new ThreadPool(false, limitMs);
     this.#patient = new ThreadPool(true, limitMs);

@@ -20,7 +20,7 @@ import { type Sizes, type Target, type Victim, type World, type WorldSize, openW
 export const HOSTILE_SECONDS = 30;
 /** Length of the run before the first measurement, as a multiple of that of a measurement. */
 const WARM_UP = 2;
-/** Enough measured traders for a p99 of more than 1,600 times. */
+/** Enough measured traders for a p99 of more than 2,400 times. */
 const FULL_SIZE: WorldSize = { victims: 14, dust: 4_500, readers: 8 };
 /** Orders that each measured trader places a second; the published limit is 8. */
 const RATE = 6;
