@@ -102,10 +102,12 @@ export async function pageByMonth<Row>(
 
 /** Number of rows that are converted at once; more would hold the event loop for several ms. */
 const SLICE_ROWS = 100;
+/** Pause after a slice, as a multiple of the time of its read. */
+const PAUSE = 3;
 
 /**
- * Reads one page in slices of one state of the tables, with a pause after each slice that is as long as its read: a long
- * page leaves half of their time to the others, here and in Postgres. `read` reads a slice. Throws `InvalidCursor`.
+ * Reads one page in slices of one state of the tables, with a pause after each slice: a long page leaves three quarters of
+ * their time to the others, here and in Postgres. `read` reads a slice. Throws `InvalidCursor`.
  */
 export async function pageInSlices<Row>(
   db: Database,
@@ -126,7 +128,7 @@ export async function pageInSlices<Row>(
         if (slice.next === undefined || items.length === request.limit) return { ...slice, items };
         after = slice.next;
         offset = undefined;
-        await new Promise((resolve) => setTimeout(resolve, tookMs));
+        await new Promise((resolve) => setTimeout(resolve, PAUSE * tookMs));
       }
     },
     { isolationLevel: "repeatable read", accessMode: "read only" },
