@@ -1,0 +1,57 @@
+import { createConfig, lintFromString } from "@redocly/openapi-core";
+import { getDiagnosticSeverity, Ruleset, Spectral } from "@stoplight/spectral-core";
+import { asyncapi, oas } from "@stoplight/spectral-rulesets";
+import { expect } from "chai";
+import { startStack, type Stack } from "../../support/stack.js";
+
+async function redocly(source: string): Promise<string[]> {
+  const problems = await lintFromString({ source, config: await createConfig({ extends: ["recommended"] }) });
+  return problems.map(({ ruleId, message }) => `${ruleId}: ${message}`);
+}
+
+/** Returns the errors and the warnings, without mere advice such as a newer version of AsyncAPI. */
+async function spectral(source: string, rules: typeof oas | typeof asyncapi): Promise<string[]> {
+  const linter = new Spectral();
+  linter.setRuleset(new Ruleset(rules));
+  const problems = (await linter.run(source)).filter(
+    ({ severity }) => severity <= getDiagnosticSeverity("warn"),
+  );
+  return problems.map(({ code, path, message }) => `${code} at ${path.join(".")}: ${message}`);
+}
+
+describe("the documents, read by linters with their recommended rules", function () {
+  this.timeout(60_000);
+  let stack: Stack;
+  let openApi: string;
+  let asyncApi: string;
+
+  before(async () => {
+    stack = await startStack();
+    const served = ["openapi.json", "asyncapi.json"].map(async (name) => {
+      const response = await fetch(`${stack.url}/${name}`);
+      expect(response.status).to.equal(200);
+      return response.text();
+    });
+    [openApi, asyncApi] = (await Promise.all(served)) as [string, string];
+  });
+
+  after(() => stack.stop());
+
+  it("have no problem that Redocly reports", async () => {
+    expect(await redocly(openApi)).to.deep.equal([]);
+    expect(await redocly(asyncApi)).to.deep.equal([]);
+  });
+
+  it("have no problem that Spectral reports", async () => {
+    expect(await spectral(openApi, oas)).to.deep.equal([]);
+    expect(await spectral(asyncApi, asyncapi)).to.deep.equal([]);
+  });
+
+  it("would have problems without a license, and without a summary of an operation", async () => {
+    const unlicensed = openApi.replace('"license":', '"x-license":').replace('"summary":', '"x-summary":');
+    expect((await redocly(unlicensed)).join("\n"))
+      .to.contain("info-license")
+      .and.to.contain("operation-summary");
+    expect(await spectral(openApi.replaceAll('"tags":[', '"x-tags":['), oas)).to.not.deep.equal([]);
+  });
+});
