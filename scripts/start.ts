@@ -14,7 +14,7 @@ import { demoLogin } from "./demo/credentials.js";
 import { isFree } from "./embedded/ports.js";
 import { startPostgres } from "./embedded/postgres.js";
 import { embeddedRedisUrl, startRedis } from "./embedded/redis.js";
-import { WORKER_NODE_OPTIONS } from "./roles/node-options.js";
+import { NODE_OPTIONS, WORKER_NODE_OPTIONS } from "./roles/node-options.js";
 import { loadSecrets } from "./secrets.js";
 import { DiskGuard, type DiskReports } from "./supervisor/disk-guard.js";
 import type { RoleProgram } from "./supervisor/role.js";
@@ -180,7 +180,9 @@ function programs(config: Config, port: SharedPort): RoleProgram[] {
       const name = count === 1 ? role : `${role}-${index + 1}`;
       const program = { role, name, entry: entryOf(role), env: { ...env, PROCESS_NAME: name } };
       const ofRole =
-        role === "worker" ? { nodeOptions: WORKER_NODE_OPTIONS, niceness: WORKER } : { niceness: OTHERS };
+        role === "worker"
+          ? { nodeOptions: WORKER_NODE_OPTIONS, niceness: WORKER }
+          : { nodeOptions: NODE_OPTIONS, niceness: OTHERS };
       return { ...program, ...ofRole, ...hooks };
     });
   });

@@ -23,8 +23,6 @@ export function snapshotThread(data: SnapshotThreadData): SnapshotThread {
   return new SnapshotThread(new URL(import.meta.url), data);
 }
 
-/** Bytes of a page of entries. Nothing else runs on the thread, so it reads more at once than an owner does. */
-const PAGE_BYTES = 1024 * 1024;
 /** Added to the nice value, because the thread shares the cores with the event loop of the worker. */
 const NICE = 10;
 const HIGHEST_NICE = 19;
@@ -45,8 +43,5 @@ if (parentPort !== null) {
   const base = { role: "worker", thread: "snapshots", pid: process.pid };
   const logger = pino({ level: logLevel, base }, roleOutput());
   const log = await RedisLog.open({ url: redisUrl, prefix, logger });
-  serveSnapshots(
-    parentPort,
-    new SnapshotWriter({ log, actorOf, logger, clock: systemClock, pageBytes: PAGE_BYTES }),
-  );
+  serveSnapshots(parentPort, new SnapshotWriter({ log, actorOf, logger, clock: systemClock, isPaced: true }));
 }

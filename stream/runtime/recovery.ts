@@ -17,6 +17,8 @@ export interface RecoveryPorts {
   readonly logger: Logger;
   /** Approximate bytes of a page of entries (default so few that the event loop turns between two pages). */
   readonly pageBytes?: number | undefined;
+  /** Called between two pieces of work (default nothing). */
+  readonly rest?: (() => Promise<void>) | undefined;
 }
 
 /** Entries of the first page, and of a page of small entries. */
@@ -117,7 +119,8 @@ export async function catchUp(
   {
     log,
     pageBytes = PAGE_BYTES,
-  }: Pick<RecoveryPorts, "pageBytes"> & { readonly log: Pick<Log, "readEntries"> },
+    rest,
+  }: Pick<RecoveryPorts, "pageBytes" | "rest"> & { readonly log: Pick<Log, "readEntries"> },
   partition: string,
   instance: Instance,
   head: Head,
@@ -145,6 +148,7 @@ export async function catchUp(
       const { seq, resumed } = orCorrupt(id, () => instance.fold(entry));
       if (seq > head.seq && resumed !== undefined) lineage = resumed.lineage;
     }
+    await rest?.();
   }
   return lineage;
 }

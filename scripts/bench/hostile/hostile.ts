@@ -77,7 +77,7 @@ export async function hostile(seconds: number = HOSTILE_SECONDS, only?: readonly
 }
 
 /** Behaviors in rounds, until two rounds agree over each. */
-class Rounds {
+export class Rounds {
   readonly #behaviors: readonly Behavior[];
   /** Ratios of the p99 by behavior, one of each round. */
   readonly #ratios = new Map<string, number[]>();

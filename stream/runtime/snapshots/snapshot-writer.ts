@@ -9,12 +9,15 @@ import type { Clock } from "../../log/clock.js";
 import type { Head, Log, Snapshot, SnapshotPart } from "../../log/log.js";
 import { packSnapshot, partHash } from "../../log/packing.js";
 import { type Instance, PART_KINDS, type PartKind, type SavedParts } from "../instance.js";
+import { Pace } from "./pace.js";
 import { catchUp, loadActor, type Recovered, type RecoveryPorts, soundParts } from "../recovery.js";
 import type { SnapshotRequest, Snapshots, SnapshotTaken } from "./snapshots.js";
 
-export interface SnapshotWriterPorts extends RecoveryPorts {
+export interface SnapshotWriterPorts extends Omit<RecoveryPorts, "rest"> {
   readonly log: Log;
   readonly clock: Clock;
+  /** True where a snapshot rests while no other one waits for it, so that others have the cores (default false). */
+  readonly isPaced?: boolean | undefined;
 }
 
 /** An actor that stays in memory, so that its next snapshot only folds the entries since. */
@@ -45,15 +48,18 @@ class LogLost extends Error {
 }
 
 export class SnapshotWriter implements Snapshots {
-  readonly #ports: SnapshotWriterPorts;
+  readonly #ports: SnapshotWriterPorts & RecoveryPorts;
   /** The actors in memory, the least recently used first. */
   readonly #kept = new Map<ActorId, Kept>();
   readonly #stopWatchingConnection: () => void;
   #losses = 0;
   #last: Promise<unknown> = Promise.resolve();
+  /** Number of snapshots that have been asked for and not ended. */
+  #asked = 0;
 
   constructor(ports: SnapshotWriterPorts) {
-    this.#ports = ports;
+    const pace = new Pace(() => this.#asked > 1);
+    this.#ports = ports.isPaced === true ? { ...ports, rest: () => pace.rest() } : ports;
     this.#stopWatchingConnection = ports.log.onLost(() => {
       // A snapshot of another partition is only taken again.
       this.#losses += 1;
@@ -63,7 +69,12 @@ export class SnapshotWriter implements Snapshots {
 
   /** Takes one snapshot after the other. */
   take(request: SnapshotRequest): Promise<SnapshotTaken | undefined> {
-    const taken = this.#last.then(() => this.#take(request));
+    this.#asked += 1;
+    const taken = this.#last
+      .then(() => this.#take(request))
+      .finally(() => {
+        this.#asked -= 1;
+      });
     this.#last = taken.catch(() => undefined);
     return taken;
   }
@@ -147,6 +158,7 @@ export class SnapshotWriter implements Snapshots {
     };
     for (const kind of PART_KINDS) {
       for (const body of instance.parts(kind)) {
+        await this.#ports.rest?.();
         const hash = partHash(body);
         hashes[kind].push(hash);
         bytes += body.length;

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { BEHAVIORS } from "../../../scripts/bench/hostile/behaviors.js";
-import { attack } from "../../../scripts/bench/hostile/hostile.js";
+import { attack, Rounds } from "../../../scripts/bench/hostile/hostile.js";
 import type { Row } from "../../../scripts/bench/table.js";
 import { startStack, type Stack } from "../../support/stack.js";
 
@@ -42,5 +42,35 @@ describe("the bench of hostile traders", function () {
       expect(figureOf("another trader's p50"), name).to.be.above(0);
       expect(figureOf("another trader's p99"), name).to.be.above(0);
     }
+  });
+});
+
+describe("the rounds of the bench of hostile traders", () => {
+  /** Runs the rounds with the ratios of each behavior. Returns the order of the behaviors, and the verdicts. */
+  function decide(ratios: Readonly<Record<string, readonly number[]>>): [string[], Row[]] {
+    const behaviors = Object.keys(ratios).map((name) => ({ name, run: () => Promise.resolve() }));
+    const rounds = new Rounds(behaviors);
+    const order: string[] = [];
+    for (const { name } of rounds.behaviors()) {
+      const figure = ratios[name]?.[order.filter((other) => other === name).length] ?? NaN;
+      order.push(name);
+      rounds.record([{ bench: `hostile: ${name}`, measure: "another trader's p99", figure, unit: "x quiet" }]);
+    }
+    return [order, rounds.rows()];
+  }
+
+  it("have a third round for the behaviors over which the first two disagree, and no other", () => {
+    const [order, rows] = decide({ a: [1.9, 2], b: [2.1, 1.5, 1.6], c: [1, 2.1, 2.5], d: [2.2, 3] });
+    expect(order.join("")).to.equal("abcdabcdbc");
+    expect(rows.map(({ measure, figure, verdict }) => [measure, figure, verdict])).to.deep.equal([
+      ["a", 2, "pass"],
+      ["b", 1.6, "pass"],
+      ["c", 2.1, "FAIL"],
+      ["d", 3, "FAIL"],
+    ]);
+  });
+
+  it("fail a behavior that has no ratio", () => {
+    expect(decide({ a: [] })[1].map(({ verdict }) => verdict)).to.deep.equal(["FAIL"]);
   });
 });
