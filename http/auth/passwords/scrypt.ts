@@ -16,8 +16,8 @@ export interface ScryptInput {
 }
 
 const THREAD = new URL("scrypt-thread.mjs", import.meta.url);
-/** Time in ms after which a thread without work ends. */
-const IDLE_MS = 10_000;
+/** Time in ms after which a thread without work ends. A new one takes a core for 30 ms before it has a low priority. */
+const IDLE_MS = 300_000;
 /** Longest time of a hash in ms. */
 const HASH_MS = 10_000;
 /**

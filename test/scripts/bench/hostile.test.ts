@@ -54,7 +54,9 @@ describe("the rounds of the bench of hostile traders", () => {
     for (const { name } of rounds.behaviors()) {
       const figure = ratios[name]?.[order.filter((other) => other === name).length] ?? NaN;
       order.push(name);
-      rounds.record([{ bench: `hostile: ${name}`, measure: "another trader's p99", figure, unit: "x quiet" }]);
+      rounds.record([
+        { bench: `hostile: ${name}`, measure: "another trader's p99", figure, unit: "x quiet" },
+      ]);
     }
     return [order, rounds.rows()];
   }
