@@ -102,12 +102,13 @@ export async function pageByMonth<Row>(
 
 /** Number of rows that are converted at once; more would hold the event loop for several ms. */
 const SLICE_ROWS = 100;
-/** Pause after a slice, as a multiple of the time of its read. */
+/** Pause after a slice, as a multiple of the time of its read, and the longest one in ms: a page has 49 at most. */
 const PAUSE = 3;
+const MAX_PAUSE_MS = 30;
 
 /**
  * Reads one page in slices of one state of the tables, with a pause after each slice: a long page leaves three quarters of
- * their time to the others, here and in Postgres. `read` reads a slice. Throws `InvalidCursor`.
+ * the time to others, here and in Postgres. `read` reads a slice. Throws `InvalidCursor`.
  */
 export async function pageInSlices<Row>(
   db: Database,
@@ -128,7 +129,7 @@ export async function pageInSlices<Row>(
         if (slice.next === undefined || items.length === request.limit) return { ...slice, items };
         after = slice.next;
         offset = undefined;
-        await new Promise((resolve) => setTimeout(resolve, PAUSE * tookMs));
+        await new Promise((resolve) => setTimeout(resolve, Math.min(PAUSE * tookMs, MAX_PAUSE_MS)));
       }
     },
     { isolationLevel: "repeatable read", accessMode: "read only" },

@@ -14,7 +14,7 @@ import { demoLogin } from "./demo/credentials.js";
 import { isFree } from "./embedded/ports.js";
 import { startPostgres } from "./embedded/postgres.js";
 import { embeddedRedisUrl, startRedis } from "./embedded/redis.js";
-import { NODE_OPTIONS, WORKER_NODE_OPTIONS } from "./roles/node-options.js";
+import { ROLE_NODE_OPTIONS, WORKER_NODE_OPTIONS } from "./roles/node-options.js";
 import { loadSecrets } from "./secrets.js";
 import { DiskGuard, type DiskReports } from "./supervisor/disk-guard.js";
 import type { RoleProgram } from "./supervisor/role.js";
@@ -182,7 +182,7 @@ function programs(config: Config, port: SharedPort): RoleProgram[] {
       const ofRole =
         role === "worker"
           ? { nodeOptions: WORKER_NODE_OPTIONS, niceness: WORKER }
-          : { nodeOptions: NODE_OPTIONS, niceness: OTHERS };
+          : { nodeOptions: ROLE_NODE_OPTIONS, niceness: OTHERS };
       return { ...program, ...ofRole, ...hooks };
     });
   });

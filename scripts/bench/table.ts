@@ -8,7 +8,7 @@ export interface Row {
   /** Figure of the exchange divided by this figure, from the same run. */
   readonly ratio?: number | undefined;
   /** Judgment over a figure that has a limit. */
-  readonly verdict?: "pass" | "FAIL" | undefined;
+  readonly verdict?: "pass" | "FAIL";
 }
 
 export function median(values: readonly number[]): number {

@@ -6,6 +6,7 @@ import type { Head, StreamSize } from "../log/log.js";
 import type { Instance } from "./instance.js";
 import type { RetainedPartition } from "./retention.js";
 import { SnapshotPolicy, type SnapshotLimits } from "./snapshot-policy.js";
+import type { SnapshotTaken } from "./snapshots/snapshots.js";
 
 interface CachedActor {
   readonly instance: Instance;
@@ -128,6 +129,12 @@ export class ActorCache {
     });
   }
 
+  /** Returns whether the entries since the last snapshot take so much that the next one shall not rest. */
+  isFarBehind(actor: ActorId): boolean {
+    const bytes = this.#retained.bytesSinceSnapshot(actor);
+    return this.#actors.get(actor)?.policy.isFarBehind(bytes) === true || this.#retained.needsSnapshot(actor);
+  }
+
   /** Returns the actors of which a new owner would fold many entries, those with most first. */
   dueBeforeMove(): readonly ActorId[] {
     const bytesOf = (actor: ActorId): number => this.#retained.bytesSinceSnapshot(actor);
@@ -142,10 +149,10 @@ export class ActorCache {
     this.#retained.snapshotBegins(actor);
   }
 
-  /** Records the end of a snapshot; `seq` is absent if it failed. */
-  snapshotEnds(actor: ActorId, seq: number | undefined): void {
-    this.#actors.get(actor)?.policy.snapshotEnds(seq, this.#clock.now());
-    if (seq !== undefined) this.#retained.snapshotTaken(actor);
+  /** Records the end of a snapshot, which failed without `taken`. */
+  snapshotEnds(actor: ActorId, taken: SnapshotTaken | undefined): void {
+    this.#actors.get(actor)?.policy.snapshotEnds(taken, this.#clock.now());
+    if (taken !== undefined) this.#retained.snapshotTaken(actor);
   }
 
   /** Forgets the expired answers of some actors, also of those that receive nothing. */

@@ -19,7 +19,7 @@ import { OwnershipLost, type Relay, type Sender } from "./relay.js";
 import { type ReviewLimits, SourceReviews } from "./removal/sources.js";
 import type { RetainedPartition, Retention } from "./retention.js";
 import type { SnapshotLimits } from "./snapshot-policy.js";
-import type { Snapshots, SnapshotTaken } from "./snapshots/snapshots.js";
+import type { SnapshotRequest, Snapshots, SnapshotTaken } from "./snapshots/snapshots.js";
 
 export interface PartitionPorts {
   readonly log: Log;
@@ -437,7 +437,7 @@ export class Partition implements Sender {
   async prepareMove(): Promise<void> {
     try {
       for (const actor of this.#cache.dueBeforeMove())
-        if (!this.#ended) await this.#takeSnapshot(actor, false);
+        if (!this.#ended) await this.#takeSnapshot(actor, { isUrgent: true });
     } catch (error) {
       this.end(error);
     }
@@ -451,7 +451,7 @@ export class Partition implements Sender {
     this.#cache.forgetExpired(round);
     await this.#reviewSources(round);
     for (const actor of this.#cache.dueForSnapshot(round))
-      if (!this.#ended) await this.#takeSnapshot(actor, false);
+      if (!this.#ended) await this.#takeSnapshot(actor, { isUrgent: this.#cache.isFarBehind(actor) });
     await this.#evictIdle(round);
     const toTrim = this.#toTrim.shift();
     if (toTrim !== undefined) this.markUnread(toTrim);
@@ -473,20 +473,23 @@ export class Partition implements Sender {
    * Takes a snapshot, and trims the entries that are no longer needed. Returns its seq. An actor whose snapshot fails
    * continues without one, and its log grows until the next try.
    */
-  async #takeSnapshot(actor: ActorId, both: boolean): Promise<number | undefined> {
+  async #takeSnapshot(
+    actor: ActorId,
+    { both = false, isUrgent = false }: Partial<Pick<SnapshotRequest, "both" | "isUrgent">>,
+  ): Promise<number | undefined> {
     const { log, snapshots, formats = latestFormat, logger } = this.#ports;
     const { name: partition, epoch } = this;
     this.#cache.snapshotBegins(actor);
     let taken: SnapshotTaken | undefined;
     try {
-      taken = await snapshots.take({ partition, epoch, actor, format: formats.active(), both });
+      taken = await snapshots.take({ partition, epoch, actor, format: formats.active(), both, isUrgent });
     } catch (error) {
       const fields = { err: error, partition, actor };
       if (error instanceof CorruptLog && (await this.#confirmsOwnership()))
         logger.error(fields, "a snapshot cannot be taken from the log");
       else if (!this.#ended) logger.warn(fields, "a snapshot was not taken; it is tried again");
     }
-    this.#cache.snapshotEnds(actor, taken?.seq);
+    this.#cache.snapshotEnds(actor, taken);
     // Of an actor that leaves the memory, nobody resumes: both of its snapshots replace all entries.
     if (taken !== undefined) await log.trim(partition, [{ actor, seq: both ? taken.seq : 0 }]);
     return taken?.seq;
@@ -498,7 +501,7 @@ export class Partition implements Sender {
     const idle = this.#cache.findIdle(round, isNeeded);
     if (idle === undefined) return;
     const actor = idle.id;
-    if (idle.seq > 0 && (await this.#takeSnapshot(actor, true)) === undefined) return;
+    if (idle.seq > 0 && (await this.#takeSnapshot(actor, { both: true })) === undefined) return;
     if (this.#cache.isIdle(actor) && !isNeeded(actor)) this.#cache.remove(actor);
   }
 

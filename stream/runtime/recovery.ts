@@ -15,8 +15,6 @@ export interface RecoveryPorts {
   readonly log: RecoveryLog;
   readonly actorOf: ActorOf;
   readonly logger: Logger;
-  /** Approximate bytes of a page of entries (default so few that the event loop turns between two pages). */
-  readonly pageBytes?: number | undefined;
   /** Called between two pieces of work (default nothing). */
   readonly rest?: (() => Promise<void>) | undefined;
 }
@@ -116,11 +114,7 @@ async function recover(
  * the lineage of the last one. Throws `CorruptLog` like `recover`.
  */
 export async function catchUp(
-  {
-    log,
-    pageBytes = PAGE_BYTES,
-    rest,
-  }: Pick<RecoveryPorts, "pageBytes" | "rest"> & { readonly log: Pick<Log, "readEntries"> },
+  { log, rest }: Pick<RecoveryPorts, "rest"> & { readonly log: Pick<Log, "readEntries"> },
   partition: string,
   instance: Instance,
   head: Head,
@@ -139,7 +133,7 @@ export async function catchUp(
     if (first === undefined || !continues(parseEntry(id, first), instance.seq))
       throw new CorruptLog(`${id}: the entries after ${instance.seq} are missing; the last is ${head.seq}`);
     const bytes = entries.reduce((sum, { body }) => sum + body.length, 0);
-    limit = Math.ceil(Math.min(MAX_ENTRIES, (pageBytes * entries.length) / Math.max(1, bytes)));
+    limit = Math.ceil(Math.min(MAX_ENTRIES, (PAGE_BYTES * entries.length) / Math.max(1, bytes)));
     const lastSeq = entries.at(-1)?.seq ?? head.seq;
     next = lastSeq < head.seq ? read(lastSeq) : undefined;
     // A page that does not fold ends the recovery; a later failure of the read has then no other reader.
@@ -179,7 +173,7 @@ async function latestSnapshot(
 
 /** Restores an actor from a snapshot. Throws `CorruptLog` when a part is missing, or a hash is wrong. */
 async function restoreSnapshot(
-  { log, actorOf }: Pick<RecoveryPorts, "actorOf"> & { readonly log: Pick<Log, "readParts"> },
+  { log, actorOf, rest }: Pick<RecoveryPorts, "actorOf" | "rest"> & { readonly log: Pick<Log, "readParts"> },
   partition: string,
   id: ActorId,
   snapshot: Snapshot,
@@ -209,6 +203,7 @@ async function restoreSnapshot(
         throw new CorruptLog(`part ${from + index} of the snapshot of ${id} at ${snapshot.seq} is not sound`);
       orCorrupt(id, () => builder.add(kind, part));
     }
+    await rest?.();
   }
   return { instance: orCorrupt(id, () => builder.finish()), parts: named.map(({ hash }) => hash) };
 }
@@ -218,7 +213,7 @@ async function restoreSnapshot(
  * a damaged part must leave one of them usable.
  */
 export async function soundParts(
-  log: Log,
+  { log, rest }: Pick<RecoveryPorts, "rest"> & { readonly log: Pick<Log, "readParts"> },
   partition: string,
   id: ActorId,
   hashes: readonly string[],
@@ -229,6 +224,7 @@ export async function soundParts(
     const bodies = await log.readParts(partition, id, page);
     for (const [index, body] of bodies.entries())
       if (body !== undefined && partHash(body) === page[index]) sound.push(partHash(body));
+    await rest?.();
   }
   return sound;
 }

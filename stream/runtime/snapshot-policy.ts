@@ -1,6 +1,7 @@
 /** Snapshot policy of one actor: when a snapshot is due, and when the actor is idle. */
 
 import type { RetentionLimits } from "./retention.js";
+import type { SnapshotTaken } from "./snapshots/snapshots.js";
 
 /** Limits of the policy. A simulation makes them small, so that a short run has snapshots, trims and evictions. */
 export interface SnapshotLimits extends RetentionLimits {
@@ -8,7 +9,7 @@ export interface SnapshotLimits extends RetentionLimits {
   readonly snapshotEntries: number;
   /** A snapshot is also due when the entries since the last one have this size. */
   readonly snapshotBytes: number;
-  /** No snapshot begins before this multiple of the time that the last one took. */
+  /** No snapshot begins before this multiple of the time that the last one took without its rests. */
   readonly snapshotPause: number;
   /** Size of the entries since the last snapshot at which the next one does not wait, so that recovery stays short. */
   readonly recoveryBytes: number;
@@ -77,11 +78,16 @@ export class SnapshotPolicy {
   /** Returns true when a snapshot is due, with this many bytes of entries since the last one. */
   snapshotDue(seq: number, bytes: number, nowMs: number): boolean {
     const entries = seq - this.#snapshotSeq;
-    const { snapshotEntries, snapshotBytes, snapshotMinEntries, snapshotMs, recoveryBytes } = this.#limits;
+    const { snapshotEntries, snapshotBytes, snapshotMinEntries, snapshotMs } = this.#limits;
     const isLarge = entries >= snapshotEntries || bytes >= snapshotBytes;
     const isOld = entries >= snapshotMinEntries && nowMs - this.#snapshotAtMs >= snapshotMs;
     if (!isLarge && !isOld) return false;
-    return nowMs >= this.#pauseUntilMs || bytes >= recoveryBytes;
+    return nowMs >= this.#pauseUntilMs || this.isFarBehind(bytes);
+  }
+
+  /** True when the next owner would fold so much that a snapshot shall not rest. */
+  isFarBehind(bytes: number): boolean {
+    return bytes >= this.#limits.recoveryBytes;
   }
 
   /** Records that a snapshot begins. */
@@ -89,11 +95,12 @@ export class SnapshotPolicy {
     this.#beganAtMs = nowMs;
   }
 
-  /** Records that the snapshot has ended: with this seq, or with a failure. */
-  snapshotEnds(seq: number | undefined, nowMs: number): void {
-    this.#pauseUntilMs = nowMs + this.#limits.snapshotPause * (nowMs - this.#beganAtMs);
-    if (seq === undefined) return;
-    this.#snapshotSeq = seq;
+  /** Records that the snapshot has ended, which failed without `taken`. */
+  snapshotEnds(taken: Pick<SnapshotTaken, "seq" | "restedMs"> | undefined, nowMs: number): void {
+    const tookMs = Math.max(0, nowMs - this.#beganAtMs - (taken?.restedMs ?? 0));
+    this.#pauseUntilMs = nowMs + this.#limits.snapshotPause * tookMs;
+    if (taken === undefined) return;
+    this.#snapshotSeq = taken.seq;
     this.#snapshotAtMs = nowMs;
   }
 }

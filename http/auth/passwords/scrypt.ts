@@ -16,7 +16,10 @@ export interface ScryptInput {
 }
 
 const THREAD = new URL("scrypt-thread.mjs", import.meta.url);
-/** Time in ms after which a thread without work ends. A new one takes a core for 30 ms before it has a low priority. */
+/**
+ * Time in ms after which a thread without work ends. A new one takes a core for 30 ms before it has a low priority, so a
+ * flood of guesses shall find the threads of the last one.
+ */
 const IDLE_MS = 300_000;
 /** Longest time of a hash in ms. */
 const HASH_MS = 10_000;

@@ -36,6 +36,8 @@ export interface World {
   /** Facts for the process of the hostile traders. */
   readonly facts: Facts;
   readonly victims: readonly Victim[];
+  /** Cancels all orders of the hostile traders, and places the dust. */
+  restoreDust(): Promise<void>;
   close(): void;
 }
 
@@ -129,15 +131,21 @@ export async function openWorld(target: Target, size: WorldSize): Promise<World>
   const dusty = [first];
   while (dusty.length * DUST_OF_MARKET < size.dust)
     dusty.push((await newMarket()).outcomes[0]?.outcomeId ?? first);
-  await placeDust(
-    { redis, sender: callers.open(1), key: facts.hostile.trading },
-    target.brand,
-    size.dust,
-    dusty,
-  );
+  const sender = callers.open(1);
+  const requestsOf = ({ trading }: HostileKeys): SignedRequests => new SignedRequests(trading, target.brand);
+  const [hostileRequests, accompliceRequests] = [requestsOf(facts.hostile), requestsOf(facts.accomplice)];
+  const restoreDust = async (): Promise<void> => {
+    for (const requests of [hostileRequests, accompliceRequests]) {
+      await refill(redis);
+      await expectStatus(200, sender.send(await requests.of("DELETE", "/v3/orders")));
+    }
+    await placeDust({ redis, sender, requests: hostileRequests }, size.dust, dusty);
+  };
+  await restoreDust();
   return {
     facts,
     victims,
+    restoreDust,
     close() {
       callers.close();
       redis.disconnect();
@@ -151,12 +159,14 @@ export async function openWorld(target: Target, size: WorldSize): Promise<World>
  * many as its throttle would grant in time.
  */
 async function placeDust(
-  { redis, sender, key }: { readonly redis: Redis; readonly sender: Caller; readonly key: SigningKey },
-  brand: string,
+  {
+    redis,
+    sender,
+    requests,
+  }: { readonly redis: Redis; readonly sender: Caller; readonly requests: SignedRequests },
   dust: number,
   outcomes: readonly string[],
 ): Promise<void> {
-  const requests = new SignedRequests(key, brand);
   for (let placed = 0; placed < dust; placed += BATCH) {
     await refill(redis);
     const orders = Array.from({ length: Math.min(BATCH, dust - placed) }, (_, index) => ({
@@ -165,8 +175,12 @@ async function placeDust(
       qty: 1,
       tif: "GTC",
     }));
-    const { status, body } = await sender.send(await requests.of("POST", "/v3/orders/batch", { orders }));
-    if (status !== 201)
-      throw new Error(`the dust was not placed: ${status} ${body.toString("utf8", 0, 300)}`);
+    await expectStatus(201, sender.send(await requests.of("POST", "/v3/orders/batch", { orders })));
   }
+}
+
+async function expectStatus(expected: number, answer: ReturnType<Caller["send"]>): Promise<void> {
+  const { status, body } = await answer;
+  if (status !== expected)
+    throw new Error(`the dust was not placed: ${status} ${body.toString("utf8", 0, 300)}`);
 }

@@ -9,14 +9,14 @@ import type { Clock } from "../../log/clock.js";
 import type { Head, Log, Snapshot, SnapshotPart } from "../../log/log.js";
 import { packSnapshot, partHash } from "../../log/packing.js";
 import { type Instance, PART_KINDS, type PartKind, type SavedParts } from "../instance.js";
-import { Pace } from "./pace.js";
 import { catchUp, loadActor, type Recovered, type RecoveryPorts, soundParts } from "../recovery.js";
+import { Pace } from "./pace.js";
 import type { SnapshotRequest, Snapshots, SnapshotTaken } from "./snapshots.js";
 
-export interface SnapshotWriterPorts extends Omit<RecoveryPorts, "rest"> {
+export interface SnapshotWriterPorts extends RecoveryPorts {
   readonly log: Log;
   readonly clock: Clock;
-  /** True where a snapshot rests while no other one waits for it, so that others have the cores (default false). */
+  /** True where a snapshot that is not urgent rests, so that others have the cores (default false). */
   readonly isPaced?: boolean | undefined;
 }
 
@@ -48,18 +48,18 @@ class LogLost extends Error {
 }
 
 export class SnapshotWriter implements Snapshots {
-  readonly #ports: SnapshotWriterPorts & RecoveryPorts;
+  readonly #ports: SnapshotWriterPorts;
   /** The actors in memory, the least recently used first. */
   readonly #kept = new Map<ActorId, Kept>();
   readonly #stopWatchingConnection: () => void;
   #losses = 0;
   #last: Promise<unknown> = Promise.resolve();
-  /** Number of snapshots that have been asked for and not ended. */
-  #asked = 0;
+  /** Number of urgent snapshots that have been asked for and not ended. */
+  #urgent = 0;
+  readonly #pace = new Pace(() => this.#urgent > 0);
 
   constructor(ports: SnapshotWriterPorts) {
-    const pace = new Pace(() => this.#asked > 1);
-    this.#ports = ports.isPaced === true ? { ...ports, rest: () => pace.rest() } : ports;
+    this.#ports = ports.isPaced === true ? { ...ports, rest: () => this.#pace.rest() } : ports;
     this.#stopWatchingConnection = ports.log.onLost(() => {
       // A snapshot of another partition is only taken again.
       this.#losses += 1;
@@ -67,13 +67,14 @@ export class SnapshotWriter implements Snapshots {
     });
   }
 
-  /** Takes one snapshot after the other. */
+  /** Takes one snapshot after the other. An urgent one hurries those before it. */
   take(request: SnapshotRequest): Promise<SnapshotTaken | undefined> {
-    this.#asked += 1;
+    const urgent = request.isUrgent ? 1 : 0;
+    this.#urgent += urgent;
     const taken = this.#last
       .then(() => this.#take(request))
       .finally(() => {
-        this.#asked -= 1;
+        this.#urgent -= urgent;
       });
     this.#last = taken.catch(() => undefined);
     return taken;
@@ -89,11 +90,13 @@ export class SnapshotWriter implements Snapshots {
     const { log, clock } = this.#ports;
     const { partition, epoch, actor, both } = request;
     const startMs = clock.now();
+    const restedBefore = this.#pace.restedMs;
     const losses = this.#losses;
     const [head] = await log.heads(partition, [actor]);
     if (head === undefined || head.seq === 0) return undefined;
     // The archive has the last snapshot of a removed actor.
-    if (head.removed !== undefined) return { seq: head.seq, bytes: 0, writtenBytes: 0, durationMs: 0 };
+    if (head.removed !== undefined)
+      return { seq: head.seq, bytes: 0, writtenBytes: 0, durationMs: 0, restedMs: 0 };
     const { instance, parts: stored } = await this.#load(request, head);
     // Format 1 has no form for unfinished work, and its build would lose that work without a word.
     if (instance.isBusy && request.format === OLDEST_FORMAT) return undefined;
@@ -107,7 +110,14 @@ export class SnapshotWriter implements Snapshots {
     this.#checkConnection(losses);
     this.#keep(actor, { epoch, instance, parts, bytes });
     while ((await log.removeParts(partition, epoch, actor, REMOVED_PARTS)) > 0);
-    return { seq: snapshot.seq, bytes, writtenBytes, durationMs: clock.now() - startMs };
+    const restedMs = this.#pace.restedMs - restedBefore;
+    return {
+      seq: snapshot.seq,
+      bytes,
+      writtenBytes,
+      durationMs: Math.max(0, clock.now() - startMs - restedMs),
+      restedMs,
+    };
   }
 
   /** Packs a snapshot, and writes its parts. Returns `undefined` when the epoch is fenced. */
@@ -125,7 +135,6 @@ export class SnapshotWriter implements Snapshots {
 
   /** Returns the actor at its last entry, with the stored parts that are sound. */
   async #load({ partition, epoch, actor }: SnapshotRequest, head: Head): Promise<Recovered> {
-    const { log } = this.#ports;
     const kept = this.#kept.get(actor);
     this.#kept.delete(actor);
     // Entries may have been lost between two ownerships, so an actor is kept for one epoch alone. The log may lack the
@@ -134,7 +143,7 @@ export class SnapshotWriter implements Snapshots {
       return loadActor(this.#ports, partition, actor);
     const { instance } = kept;
     await catchUp(this.#ports, partition, instance, head);
-    return { instance, parts: await soundParts(log, partition, actor, kept.parts) };
+    return { instance, parts: await soundParts(this.#ports, partition, actor, kept.parts) };
   }
 
   /** Writes the parts that are not stored yet, some at a time. Returns `undefined` when the epoch is fenced. */

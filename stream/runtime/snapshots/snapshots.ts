@@ -14,6 +14,8 @@ export interface SnapshotRequest {
    * the last.
    */
   readonly both: boolean;
+  /** False for a snapshot that may rest, because neither a new owner nor the bound of the log waits for it. */
+  readonly isUrgent: boolean;
 }
 
 /** Facts about a snapshot that was taken. */
@@ -23,7 +25,9 @@ export interface SnapshotTaken {
   readonly bytes: number;
   /** Size of the parts that the previous snapshot did not have. */
   readonly writtenBytes: number;
+  /** Its time without its rests. */
   readonly durationMs: number;
+  readonly restedMs: number;
 }
 
 export interface Snapshots {

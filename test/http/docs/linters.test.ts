@@ -47,11 +47,15 @@ describe("the documents, read by linters with their recommended rules", function
     expect(await spectral(asyncApi, asyncapi)).to.deep.equal([]);
   });
 
-  it("would have problems without a license, and without a summary of an operation", async () => {
+  it("would have problems without a license, a summary, tags, a version or a known field", async () => {
     const unlicensed = openApi.replace('"license":', '"x-license":').replace('"summary":', '"x-summary":');
     expect((await redocly(unlicensed)).join("\n"))
       .to.contain("info-license")
       .and.to.contain("operation-summary");
-    expect(await spectral(openApi.replaceAll('"tags":[', '"x-tags":['), oas)).to.not.deep.equal([]);
+    expect((await redocly(asyncApi.replace('"info":', '"inform":'))).join("\n")).to.contain("struct");
+    const untagged = openApi.replaceAll('"tags":[', '"x-tags":[');
+    expect((await spectral(untagged, oas)).join("\n")).to.contain("operation-tags");
+    const unversioned = asyncApi.replace('"version":', '"x-version":');
+    expect((await spectral(unversioned, asyncapi)).join("\n")).to.contain("asyncapi-3-document-resolved");
   });
 });

@@ -1,23 +1,20 @@
 import { expect } from "chai";
 import { BEHAVIORS } from "../../../scripts/bench/hostile/behaviors.js";
+import { Callers, SignedRequests } from "../../../scripts/bench/hostile/caller.js";
 import { attack, Rounds } from "../../../scripts/bench/hostile/hostile.js";
+import { openWorld, type Target } from "../../../scripts/bench/hostile/world.js";
 import type { Row } from "../../../scripts/bench/table.js";
+import { until } from "../../support/until.js";
 import { startStack, type Stack } from "../../support/stack.js";
 
 describe("the bench of hostile traders", function () {
   this.timeout(900_000);
   let stack: Stack;
+  let target: Target;
 
-  before(async () => {
+  beforeEach(async () => {
     stack = await startStack({ metered: true, trustProxy: 1 });
-  });
-  after(() => stack.stop());
-
-  it("has at least ten behaviors, of which none makes the request of another trader fail", async () => {
-    expect(new Set(BEHAVIORS.map(({ name }) => name)).size)
-      .to.equal(BEHAVIORS.length)
-      .and.to.be.at.least(10);
-    const target = {
+    target = {
       url: stack.url,
       operator: stack.operatorLogin,
       brand: stack.brand,
@@ -29,6 +26,13 @@ describe("the bench of hostile traders", function () {
           redisBytes: 0,
         }),
     };
+  });
+  afterEach(() => stack.stop());
+
+  it("has at least ten behaviors, of which none makes the request of another trader fail", async () => {
+    expect(new Set(BEHAVIORS.map(({ name }) => name)).size)
+      .to.equal(BEHAVIORS.length)
+      .and.to.be.at.least(10);
     const rows: Row[] = [];
     for await (const measured of attack(target, BEHAVIORS, 0.5, { victims: 3, dust: 512, readers: 2 }))
       rows.push(...measured);
@@ -41,6 +45,27 @@ describe("the bench of hostile traders", function () {
       expect(figureOf("hostile requests refused"), name).to.be.within(0, 100);
       expect(figureOf("another trader's p50"), name).to.be.above(0);
       expect(figureOf("another trader's p99"), name).to.be.above(0);
+    }
+  });
+
+  it("meets the dust with each behavior, also after one that has canceled it", async () => {
+    const world = await openWorld(target, { victims: 0, dust: 512, readers: 1 });
+    const callers = new Callers(stack.url, "198.51");
+    try {
+      const caller = callers.open(1);
+      const requests = new SignedRequests(world.facts.hostile.trading, stack.brand);
+      const openOrders = async (): Promise<number> => {
+        const { body } = await caller.send(await requests.of("GET", "/v3/account/orders"));
+        return (JSON.parse(body.toString()) as { open: unknown[] }).open.length;
+      };
+      await until(openOrders, (orders) => orders === 512);
+      await caller.send(await requests.of("DELETE", "/v3/orders"));
+      await until(openOrders, (orders) => orders === 0);
+      await world.restoreDust();
+      await until(openOrders, (orders) => orders === 512);
+    } finally {
+      callers.close();
+      world.close();
     }
   });
 });

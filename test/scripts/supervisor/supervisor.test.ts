@@ -5,7 +5,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { startRedis } from "../../../scripts/embedded/redis.js";
-import { NODE_OPTIONS, WORKER_NODE_OPTIONS } from "../../../scripts/roles/node-options.js";
+import { ROLE_NODE_OPTIONS, WORKER_NODE_OPTIONS } from "../../../scripts/roles/node-options.js";
 import { isRunning, markOf } from "../../../scripts/supervisor/identity.js";
 import { openLog } from "../../../scripts/supervisor/log.js";
 import { type ProcessSet, type Server, startSet } from "../../../scripts/supervisor/supervisor.js";
@@ -97,7 +97,7 @@ describe("a supervised set", () => {
       };
       expect(scripts["worker"]).to.equal(`node ${options} scripts/setup.mjs worker`);
       for (const other of ["gateway", "projector", "jobs"])
-        expect(scripts[other]).to.equal(`node ${NODE_OPTIONS.join(" ")} scripts/setup.mjs ${other}`);
+        expect(scripts[other]).to.equal(`node ${ROLE_NODE_OPTIONS.join(" ")} scripts/setup.mjs ${other}`);
     }));
 
   it("restarts a killed role", () =>

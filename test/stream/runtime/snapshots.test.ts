@@ -39,8 +39,8 @@ describe("snapshots from the log", () => {
       });
     return new MemoryLog(store, { gate });
   };
-  const open = (pageBytes?: number): SnapshotWriter =>
-    new SnapshotWriter({ log, actorOf: () => counter, logger, clock: systemClock, pageBytes });
+  const open = (isPaced = false): SnapshotWriter =>
+    new SnapshotWriter({ log, actorOf: () => counter, logger, clock: systemClock, isPaced });
 
   beforeEach(async () => {
     before = () => undefined;
@@ -75,8 +75,11 @@ describe("snapshots from the log", () => {
     expect(outcome.kind).to.equal("ok");
   }
 
-  function snapshot(format: Format = LATEST_FORMAT, both = false): Promise<SnapshotTaken | undefined> {
-    return writer.take({ partition, epoch, actor, format, both });
+  function snapshot(
+    format: Format = LATEST_FORMAT,
+    { both = false, isUrgent = false } = {},
+  ): Promise<SnapshotTaken | undefined> {
+    return writer.take({ partition, epoch, actor, format, both, isUrgent });
   }
 
   /** Removes the entries of the actor up to the last snapshot, so that a recovery needs that snapshot. */
@@ -118,16 +121,18 @@ describe("snapshots from the log", () => {
     });
   }
 
-  it("read the entries in few pages where nothing else waits for the event loop", async () => {
+  it("rest, unless one of those that were asked for is urgent", async () => {
     const answer = "x".repeat(10_000);
-    for (let n = 1; n <= 200; n += 1) await receive("market:a", n, answer);
-    let reads = 0;
-    before = (operation) => {
-      if (operation === "readEntries") reads += 1;
-    };
-    writer = open(1024 * 1024);
-    expect((await snapshot())?.seq).to.equal(200);
-    expect(reads).to.equal(3);
+    for (let n = 1; n <= 400; n += 1) await receive("market:a", n, answer);
+    const rests: number[] = [];
+    for (const urgent of [[false], [true], [false, true]]) {
+      writer = open(true);
+      const taken = await Promise.all(urgent.map((isUrgent) => snapshot(LATEST_FORMAT, { isUrgent })));
+      rests.push(...taken.map((one) => one?.restedMs ?? NaN));
+    }
+    const [relaxed, ...hurried] = rests;
+    expect(relaxed).to.be.above(6);
+    expect(hurried).to.deep.equal([0, 0, 0]);
   });
 
   it("name the parts of the latest and the previous snapshot, and the log has no others", async () => {
@@ -209,7 +214,7 @@ describe("snapshots from the log", () => {
     await snapshot();
     const [damaged = ""] = (store.get(KEYS.snapshot(partition, actor, "latest"), "parts") ?? "").split(" ");
     store.set(PARTS, damaged, "damaged");
-    await snapshot(LATEST_FORMAT, true);
+    await snapshot(LATEST_FORMAT, { both: true });
     const head = { snapshot: "5", previous: "5" };
     for (const [field, value] of Object.entries(head))
       expect(store.get(KEYS.head(partition, actor), field)).to.equal(value);
@@ -222,7 +227,14 @@ describe("snapshots from the log", () => {
   it("are measured for the report of the worker", async () => {
     const clock = new ManualClock();
     const measured = new MeasuredSnapshots(writer, clock);
-    const request = (): SnapshotRequest => ({ partition, epoch, actor, format: LATEST_FORMAT, both: false });
+    const request = (): SnapshotRequest => ({
+      partition,
+      epoch,
+      actor,
+      format: LATEST_FORMAT,
+      both: false,
+      isUrgent: false,
+    });
     await measured.take({ ...request(), epoch: epoch - 1 });
     expect(measured.figures()).to.include({ snapshots_total: 0, snapshot_bytes: 0 });
     for (const [index, from] of sources.entries()) await receive(from, index + 1);
@@ -238,7 +250,7 @@ describe("snapshots from the log", () => {
 
   it("need no entries from before a snapshot that another writer has taken", async () => {
     await lived();
-    await open().take({ partition, epoch, actor, format: LATEST_FORMAT, both: false });
+    await open().take({ partition, epoch, actor, format: LATEST_FORMAT, both: false, isUrgent: false });
     forgetEntries();
     await receive("market:a", 6);
     expect((await snapshot())?.seq).to.equal(6);
@@ -250,7 +262,14 @@ describe("snapshots from the log", () => {
     const former = epoch;
     await take();
     expect(
-      await writer.take({ partition, epoch: former, actor, format: LATEST_FORMAT, both: false }),
+      await writer.take({
+        partition,
+        epoch: former,
+        actor,
+        format: LATEST_FORMAT,
+        both: false,
+        isUrgent: false,
+      }),
     ).to.equal(undefined);
     expect(store.get(KEYS.head(partition, actor), "snapshot")).to.equal("3");
   });
