@@ -15,6 +15,7 @@ import { projectedPositions } from "../../db/queries/projected.js";
 import { RedisLog } from "../../stream/redis/redis-log.js";
 import { startPostgres } from "../embedded/postgres.js";
 import { processesIn } from "../embedded/server.js";
+import { ROLE_NODE_OPTIONS } from "../roles/node-options.js";
 import { LedgerTarget } from "./orders/ledger-target.js";
 import { Load } from "./orders/load.js";
 import { cpuSeconds, killProcess, startProcess } from "./orders/processes.js";
@@ -78,8 +79,9 @@ async function project(redisUrl: string, projectors: number, operations: number)
   try {
     await migrate(postgres.url);
     const heads = await headsOf(log);
+    const execArgv = [...process.execArgv, ...ROLE_NODE_OPTIONS];
     const starting = Array.from({ length: projectors }, async () => {
-      children.push(await startProcess("../../projector", environment));
+      children.push(await startProcess("../../projector", environment, { execArgv }));
     });
     await Promise.all(starting);
     await firstRows(db, heads);
