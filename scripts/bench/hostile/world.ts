@@ -1,6 +1,7 @@
 /** The exchange of the bench: traders whose times are measured, and the hostile trader with thousands of dust orders. */
 
 import { Redis } from "ioredis";
+import { z } from "zod";
 import { type Account, openAccount } from "../../../http/client/node/accounts.js";
 import { RestClient } from "../../../http/client/rest/rest.js";
 import type { Credentials } from "../../../http/client/rest/session.js";
@@ -53,6 +54,9 @@ const CONNECTIONS = 4;
 /** Dust orders of a market; a wallet may have 1,000 orders in one. */
 const DUST_OF_MARKET = 900;
 const MONEY = "200000";
+const Canceled = z.object({ canceled: z.number() });
+/** Longest wait for the end of cancels. Books that a behavior has flooded work through that first. */
+const MAX_CANCEL_MS = 30_000;
 /** Addresses of the measured traders, and of the set-up, begin with this. */
 const NETWORK = "198.51";
 /** Prices of the dust in thousandths: bids that nobody meets by chance. */
@@ -135,10 +139,8 @@ export async function openWorld(target: Target, size: WorldSize): Promise<World>
   const requestsOf = ({ trading }: HostileKeys): SignedRequests => new SignedRequests(trading, target.brand);
   const [hostileRequests, accompliceRequests] = [requestsOf(facts.hostile), requestsOf(facts.accomplice)];
   const restoreDust = async (): Promise<void> => {
-    for (const requests of [hostileRequests, accompliceRequests]) {
-      await refill(redis);
-      await expectStatus(200, sender.send(await requests.of("DELETE", "/v3/orders")));
-    }
+    for (const requests of [hostileRequests, accompliceRequests])
+      await cancelAll({ redis, sender, requests });
     await placeDust({ redis, sender, requests: hostileRequests }, size.dust, dusty);
   };
   await restoreDust();
@@ -154,16 +156,31 @@ export async function openWorld(target: Target, size: WorldSize): Promise<World>
   };
 }
 
+interface HostileTrader {
+  readonly redis: Redis;
+  readonly sender: Caller;
+  readonly requests: SignedRequests;
+}
+
+/** Cancels all orders of a trader, and waits until none is open: the answer counts cancels that are queued. */
+async function cancelAll({ redis, sender, requests }: HostileTrader): Promise<void> {
+  const deadline = performance.now() + MAX_CANCEL_MS;
+  for (;;) {
+    await refill(redis);
+    const body = await expectStatus(200, sender.send(await requests.of("DELETE", "/v3/orders")));
+    const { canceled } = Canceled.parse(JSON.parse(body.toString("utf8")));
+    if (canceled === 0) return;
+    if (performance.now() > deadline) throw new Error(`${canceled} orders of a hostile trader stay open`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
 /**
  * Places dust orders of the hostile trader on the outcomes, one market after the other and each order of one contract, as
  * many as its throttle would grant in time.
  */
 async function placeDust(
-  {
-    redis,
-    sender,
-    requests,
-  }: { readonly redis: Redis; readonly sender: Caller; readonly requests: SignedRequests },
+  { redis, sender, requests }: HostileTrader,
   dust: number,
   outcomes: readonly string[],
 ): Promise<void> {
@@ -179,8 +196,9 @@ async function placeDust(
   }
 }
 
-async function expectStatus(expected: number, answer: ReturnType<Caller["send"]>): Promise<void> {
+async function expectStatus(expected: number, answer: ReturnType<Caller["send"]>): Promise<Buffer> {
   const { status, body } = await answer;
   if (status !== expected)
     throw new Error(`the dust was not placed: ${status} ${body.toString("utf8", 0, 300)}`);
+  return body;
 }
