@@ -1,11 +1,15 @@
 /** Reads earlier entries of an actor through the `Tail` port, which otherwise delivers the entries to come. */
 
+import { setTimeout as sleep } from "node:timers/promises";
 import type { ActorId } from "../../actors/actor.js";
 import type { AnyDelta, Entry, Tail } from "../log/ports.js";
 import { Unavailable } from "../log/ports.js";
 
-const FIRST_WINDOW = 256;
-const WINDOW_GROWTH = 8;
+/** Number of entries that are read at once. */
+const WINDOW = 256;
+/** Pause after a window as a multiple of its time, and the longest one in ms. */
+const REST = 2;
+const MAX_REST_MS = 50;
 /** Maximum number of entries that are read back. A resume from before them is answered with a snapshot. */
 const MAX_ENTRIES_BACK = 20_000;
 const READ_TIMEOUT_MS = 5_000;
@@ -53,39 +57,32 @@ function readEntries<Delta extends AnyDelta>(
   });
 }
 
-/** Entries that were read back, in order, and whether they satisfied `enough`. */
-export interface LookBack<Delta> {
-  readonly entries: readonly Entry<Delta>[];
-  readonly complete: boolean;
-}
-
 /**
- * Reads back from `throughSeq` in growing windows until `enough` accepts the entries, the first entry of the actor is
- * reached (`enough` then decides once more), or no older entries are left. A window that reaches into trimmed entries
- * is narrowed to those that remain.
+ * Yields the entries of an actor through `throughSeq` in windows, the latest one first, until the first entry of the actor,
+ * or until no older ones are left. A window that reaches into trimmed entries is narrowed to those that remain. Pauses by
+ * `rest` between the windows, so that the event loop serves others in between. Throws `Unavailable`.
  */
-export async function lookBack<Delta extends AnyDelta>(
+export async function* lookBack<Delta extends AnyDelta>(
   tail: Tail,
   actor: ActorId,
   throughSeq: number,
-  enough: (entries: readonly Entry<Delta>[]) => boolean,
-): Promise<LookBack<Delta>> {
-  let entries: readonly Entry<Delta>[] = [];
+  rest: (ms: number) => Promise<unknown> = sleep,
+): AsyncGenerator<readonly Entry<Delta>[]> {
   let depth = 0;
   let furthest = Math.min(throughSeq, MAX_ENTRIES_BACK);
-  let trimmed = false;
-  while (!enough(entries)) {
-    if (depth === furthest) return { entries, complete: false };
-    const wider = Math.min(furthest, depth === 0 ? FIRST_WINDOW : depth * WINDOW_GROWTH);
-    const next = trimmed ? Math.ceil((depth + furthest) / 2) : wider;
-    const older = await readEntries<Delta>(tail, actor, throughSeq - next, throughSeq - depth);
-    if (older === undefined) {
-      trimmed = true;
+  let isTrimmed = false;
+  while (depth < furthest) {
+    const next = isTrimmed ? Math.ceil((depth + furthest) / 2) : Math.min(furthest, depth + WINDOW);
+    const beganMs = performance.now();
+    const entries = await readEntries<Delta>(tail, actor, throughSeq - next, throughSeq - depth);
+    if (entries === undefined) {
+      isTrimmed = true;
       furthest = next - 1;
     } else {
-      entries = [...older, ...entries];
       depth = next;
+      yield entries;
     }
+    // The time of a window contains the work of the caller with its entries.
+    if (depth < furthest) await rest(Math.min(MAX_REST_MS, REST * (performance.now() - beganMs)));
   }
-  return { entries, complete: true };
 }

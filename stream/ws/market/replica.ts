@@ -111,9 +111,7 @@ export class Replica {
     const stop = this.onBatch((batch) => recorded.push(batch));
     const behind = [...since].filter(([bit, seq]) => seq < this.#market.seqOf(bit));
     try {
-      const past = await this.#pastBatches((batches) =>
-        behind.every(([bit, seq]) => contains(batches, bit, seq + 1)),
-      );
+      const past = await this.#pastBatches(behind.map(([bit, seq]) => [bit, seq + 1]));
       return {
         finish: () => {
           stop();
@@ -243,29 +241,27 @@ export class Replica {
 
   async #loadPastTrades(): Promise<void> {
     const market = this.#market;
-    const past = await this.#pastBatches((batches) =>
-      CURRENCIES.every((currency) => {
-        const from = Math.max(1, market.seq("trades", currency) - TRADE_BATCHES + 1);
-        return market.seq("trades", currency) === 0 || contains(batches, bitOf("trades", currency), from);
-      }),
-    );
-    market.addPastTrades(past);
+    const firsts = CURRENCIES.flatMap((currency): [Mask, number][] => {
+      const last = market.seq("trades", currency);
+      return last === 0 ? [] : [[bitOf("trades", currency), Math.max(1, last - TRADE_BATCHES + 1)]];
+    });
+    market.addPastTrades(await this.#pastBatches(firsts));
   }
 
-  /** Returns public batches up to now, read back until `enough` accepts them or no older ones are left. */
-  async #pastBatches(enough: (batches: readonly PublicBatch[]) => boolean): Promise<readonly PublicBatch[]> {
+  /** Returns public batches up to now, read back until they have a seq of each channel or no older ones are left. */
+  async #pastBatches(wanted: readonly (readonly [Mask, number])[]): Promise<readonly PublicBatch[]> {
+    if (wanted.length === 0) return [];
     const { identity } = this.#market;
-    let batches: PublicBatch[] = [];
-    await lookBack<MarketDelta>(
-      this.#source.tail,
-      marketActor(this.marketId),
-      this.#appliedSeq,
-      (entries) => {
-        batches = entries.flatMap((entry) => entry.batches.map((batch) => publicBatch(identity, batch)));
-        return enough(batches);
-      },
-    );
-    return batches;
+    const missing = new Map(wanted);
+    const windows: PublicBatch[][] = [];
+    const actor = marketActor(this.marketId);
+    for await (const entries of lookBack<MarketDelta>(this.#source.tail, actor, this.#appliedSeq)) {
+      const batches = entries.flatMap((entry) => entry.batches.map((batch) => publicBatch(identity, batch)));
+      windows.push(batches);
+      for (const [bit, seq] of missing) if (contains(batches, bit, seq)) missing.delete(bit);
+      if (missing.size === 0) break;
+    }
+    return windows.toReversed().flat();
   }
 }
 

@@ -39,11 +39,11 @@ export async function readMissed(
   let own: readonly Batch<WalletDelta>[] = [];
   let complete: readonly PrivateChannel[] = [];
   const wanted = PRIVATE_CHANNELS.filter((channel) => since[channel] !== undefined);
-  await lookBack<LedgerDelta>(tail, actor, await tail.head(actor), (entries) => {
-    own = ownBatches(entries, wallet);
+  for await (const entries of lookBack<LedgerDelta>(tail, actor, await tail.head(actor))) {
+    own = [...ownBatches(entries, wallet), ...own];
     complete = wanted.filter((channel) => isComplete(channel, own, since[channel] ?? 0, open));
-    return complete.length === wanted.length;
-  });
+    if (complete.length === wanted.length) break;
+  }
   const markets = new Map<string, MarketIdentity>();
   for (const marketId of new Set(own.flatMap(({ deltas }) => deltas.map((delta) => delta.marketId)))) {
     const market = await catalog.market(marketId);

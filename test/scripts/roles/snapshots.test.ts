@@ -19,7 +19,9 @@ describe("the thread of the snapshots", function () {
     try {
       const actor = marketActor(randomUUID());
       const of = { partition: partitionOf(actor), epoch: 1, actor };
-      expect(await snapshots.take({ ...of, format: LATEST_FORMAT, both: false, isUrgent: false })).to.equal(undefined);
+      expect(await snapshots.take({ ...of, format: LATEST_FORMAT, both: false, isUrgent: false })).to.equal(
+        undefined,
+      );
       const base = os.getPriority();
       const values = threads()
         .filter((thread) => !earlier.has(thread))
