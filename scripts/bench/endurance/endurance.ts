@@ -8,6 +8,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import type { Exchange } from "../../replay/exchange.js";
 import { startBenchExchange } from "../bench-exchange.js";
 import { percentile, type Row } from "../table.js";
+import { fixedWorkMs } from "./machine-speed.js";
 import { Sampler } from "./sampler.js";
 import { SampleTable } from "./sample-table.js";
 import { MARKETS, openTraffic, SOCKETS } from "./open-traffic.js";
@@ -117,6 +118,7 @@ async function run(
         refused: [...counted.refused.values()].reduce((sum, n) => sum + n, 0),
         unavailable: counted.unavailable,
         slow: counted.slow,
+        fixedWorkMs: fixedWorkMs(),
         ...sizes,
       };
       samples.push(sample);

@@ -23,6 +23,7 @@ const COLUMNS: readonly (readonly [
   ["pause ms", (samples) => most(samples, "pauseMs").toFixed(0)],
   ["guest ms", (samples) => most(samples, "guestPauseMs").toFixed(0)],
   ["own ms", (samples) => most(samples, "ownPauseMs").toFixed(0)],
+  ["work ms", (samples) => mean(samples, "fixedWorkMs").toFixed(2)],
   ["lag", (_, { lag }) => lag.toFixed(0)],
   [
     "moves",
@@ -46,7 +47,15 @@ const COLUMNS: readonly (readonly [
 ];
 
 type Figure =
-  "operationsPerSecond" | "p50Ms" | "p99Ms" | "refused" | "slow" | "pauseMs" | "guestPauseMs" | "ownPauseMs";
+  | "operationsPerSecond"
+  | "p50Ms"
+  | "p99Ms"
+  | "refused"
+  | "slow"
+  | "pauseMs"
+  | "guestPauseMs"
+  | "ownPauseMs"
+  | "fixedWorkMs";
 
 function sum(samples: readonly Sample[], figure: Figure): number {
   return samples.reduce((total, sample) => total + sample[figure], 0);

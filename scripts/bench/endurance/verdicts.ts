@@ -1,6 +1,6 @@
 /** Verdicts of the endurance bench over the samples of a run. */
 
-import type { Row } from "../table.js";
+import { median, type Row } from "../table.js";
 import type { Sizes } from "./sampler.js";
 
 /** One sample: what the traffic counted in an interval, and the sizes at its end. */
@@ -12,6 +12,8 @@ export interface Sample extends Sizes {
   readonly refused: number;
   readonly unavailable: number;
   readonly slow: number;
+  /** Processor time of a fixed piece of work, in ms: twice of it is half of the speed of the machine. */
+  readonly fixedWorkMs: number;
 }
 
 /** Length of a run from which on the growth of its sizes is judged: a shorter one is still filling its windows. */
@@ -157,6 +159,12 @@ export function judgeSteadyRun(
     return isLong ? judged(row, percent < MAX_SLOPE_PERCENT) : row;
   };
   const ratio = p99Ms.last / p99Ms.first;
+  const workIn = (sixth: number): number =>
+    median(
+      samples
+        .filter(({ atS }) => Math.ceil((6 * atS) / last.atS) === sixth)
+        .map(({ fixedWorkMs }) => fixedWorkMs),
+    );
   const mostOf = (valueOf: (sample: Sample) => number): number => Math.max(...samples.map(valueOf));
   const longest = (measure: string, figure: number): Row =>
     judged({ bench, measure, figure, unit: "ms" }, figure < MAX_PAUSE_MS);
@@ -191,6 +199,13 @@ export function judgeSteadyRun(
       { bench, measure: "p99 of the last sixth, ratio to the first", figure: ratio, unit: "" },
       ratio <= (isLong ? MAX_P99_RATIO.long : MAX_P99_RATIO.short),
     ),
+    // The exchange cannot answer as fast on a machine that has become slower.
+    {
+      bench,
+      measure: "time of fixed work, ratio of the same sixths",
+      figure: workIn(6) / workIn(1),
+      unit: "",
+    },
     longest(
       "longest pause of a worker",
       mostOf(({ pauseMs }) => pauseMs),

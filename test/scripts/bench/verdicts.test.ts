@@ -15,6 +15,7 @@ function quietRun(change: (sample: Sample) => Partial<Sample> = () => ({})): rea
       refused: 0,
       unavailable: 0,
       slow: 0,
+      fixedWorkMs: 1,
       rssBytes: Object.fromEntries(ROLES.map((role) => [role, 1e8])),
       processes: Object.fromEntries(ROLES.map((role) => [role, `a ${role}`])),
       pauseMs: 10,
@@ -124,6 +125,14 @@ describe("the verdicts of the endurance bench", () => {
     expect(slower.filter(({ verdict }) => verdict === "FAIL").map(({ measure }) => measure)).to.deep.equal([
       "p99 of the last sixth, ratio to the first",
     ]);
+  });
+
+  it("show by how much the machine has become slower", () => {
+    const slowing = quietRun(({ atS }) => ({ fixedWorkMs: atS > 3_000 ? 1.5 : 1 }));
+    const figures = judgeSteadyRun("run", slowing, P99).filter(({ measure }) =>
+      measure.startsWith("time of fixed work"),
+    );
+    expect(figures.map(({ figure, verdict }) => [figure, verdict])).to.deep.equal([[1.5, undefined]]);
   });
 
   it("fail one with a refusal", () => {
