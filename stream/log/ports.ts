@@ -102,6 +102,9 @@ export interface GatewayExchange extends Exchange {
   ): Promise<Answered<LedgerReply>>;
 }
 
+/** Number of entries of an actor that a tail reads from the log at once. */
+export const PAGE_ENTRIES = 256;
+
 /** Follows the delta streams of actors. */
 export interface Tail {
   /**

@@ -10,7 +10,7 @@ import type { EntryRead, InlineRecord, Listener, Log, Notification, StoredEntry 
 import { NOWHERE, type Position } from "./lineage.js";
 import type { Logger } from "./logger.js";
 import { continues, CorruptLog, parseEntry } from "./packing.js";
-import type { AnyDelta, Entry, Tail } from "./ports.js";
+import { type AnyDelta, type Entry, PAGE_ENTRIES, type Tail } from "./ports.js";
 
 export interface TailOptions {
   readonly log: Log;
@@ -18,7 +18,6 @@ export interface TailOptions {
   readonly logger: Logger;
 }
 
-const PAGE_ENTRIES = 500;
 const RETRY_MS = 100;
 
 interface Follower {
@@ -97,7 +96,7 @@ export class LogTail implements Tail {
   ): boolean {
     if (seq !== followed.afterSeq + 1) return seq <= followed.afterSeq;
     try {
-      this.#deliver(partition, actor, [{ seq, body }]);
+      this.#deliver({ partition, actor, afterSeq: followed.afterSeq }, [{ seq, body }]);
       return true;
     } catch (error) {
       if (error instanceof CorruptLog) return false;
@@ -206,9 +205,12 @@ export class LogTail implements Tail {
     const found = await this.#options.log.readEntries(reads, PAGE_ENTRIES);
     const withEntries = new Set(found.map(({ actor }) => actor));
     await this.#findGone(reads.filter(({ actor }) => !withEntries.has(actor)));
+    const readOf = new Map(reads.map((read) => [read.actor, read]));
     for (const { actor, entries: stored } of found) {
+      const read = readOf.get(actor);
+      if (read === undefined) continue;
       try {
-        this.#deliver(partitionOf(actor), actor, stored);
+        this.#deliver(read, stored);
       } catch (error) {
         if (!(error instanceof CorruptLog)) throw error;
         this.#reportUnreadable(actor, error);
@@ -240,9 +242,9 @@ export class LogTail implements Tail {
     if (behind.length === 0) return;
     // Entries that were committed since the first read are read now.
     const committed = new Set((await log.readEntries(behind, 1)).map(({ actor }) => actor));
-    for (const { partition, actor, seq } of behind) {
+    for (const { partition, actor, afterSeq: readAfter, seq } of behind) {
       if (committed.has(actor)) this.#markDirty(actor);
-      else this.#stopFollowers(partition, actor, ({ afterSeq }) => afterSeq < seq);
+      else this.#stopFollowers(partition, actor, ({ afterSeq }) => afterSeq >= readAfter && afterSeq < seq);
     }
   }
 
@@ -255,15 +257,22 @@ export class LogTail implements Tail {
     );
   }
 
-  /** Delivers entries to the followers that they continue, and stops those that have other entries or lack some. */
-  #deliver(partition: string, actor: ActorId, stored: readonly StoredEntry[]): void {
+  /**
+   * Delivers entries to the followers that they continue, and stops those that have other entries or lack some. A follower
+   * from before the read came after it began, and has a read of its own.
+   */
+  #deliver({ partition, actor, afterSeq: readAfter }: EntryRead, stored: readonly StoredEntry[]): void {
     // The deltas are of the type that the followers of this actor expect; see `follow`.
     const entries = stored.map((entry) => parseEntry(actor, entry)) as unknown as Entry[];
     this.#unreadable.delete(actor);
-    this.#stopFollowers(partition, actor, ({ afterSeq }) => lacksEntries(entries, afterSeq));
+    this.#stopFollowers(
+      partition,
+      actor,
+      ({ afterSeq }) => afterSeq >= readAfter && lacksEntries(entries, afterSeq),
+    );
     const last = entries.at(-1)?.seq ?? 0;
     for (const follower of this.#followed.get(partition)?.get(actor)?.followers ?? []) {
-      if (follower.afterSeq >= last) continue;
+      if (follower.afterSeq < readAfter || follower.afterSeq >= last) continue;
       const unseen = entries.filter(({ seq }) => seq > follower.afterSeq);
       follower.afterSeq = last;
       this.#callFollower(actor, () => follower.onEntries(unseen));

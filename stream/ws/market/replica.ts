@@ -1,5 +1,6 @@
 /** Replica of a market in this process, kept up to date from the delta stream of the market. */
 
+import { setTimeout as sleep } from "node:timers/promises";
 import { marketActor } from "../../../actors/actor.js";
 import type { MarketDelta } from "../../../actors/market/deltas.js";
 import type { MarketState } from "../../../actors/market/state.js";
@@ -7,7 +8,7 @@ import { CURRENCIES } from "../../../actors/market/types.js";
 import { assert } from "../../../actors/units.js";
 import { type Entry, type Tail, Unavailable } from "../../log/ports.js";
 import { bitOf, type Mask } from "../channels.js";
-import { lookBack } from "../look-back.js";
+import { lookBack, RESUME_MS } from "../look-back.js";
 import { PublicMarket, TRADE_BATCHES } from "./public-market.js";
 import { publicBatch, type PublicBatch } from "../wire.js";
 
@@ -93,11 +94,18 @@ export class Replica {
     return () => this.#lostListeners.delete(listener);
   }
 
-  /** Loads the trades from before the replica was created, so that a snapshot has them. */
+  /**
+   * Loads the trades from before the replica was created, so that a snapshot has them.
+   * @throws Unavailable after 10 s; the load goes on.
+   */
   async prepareTrades(): Promise<void> {
     if (CURRENCIES.every((currency) => !this.#market.lacksTrades(currency))) return;
-    this.#pastTrades ??= this.#loadPastTrades();
-    await this.#pastTrades;
+    const loading = (this.#pastTrades ??= this.#startPastTrades());
+    const late = new AbortController();
+    const timeout = sleep(RESUME_MS, "late" as const, { signal: late.signal }).catch(() => undefined);
+    const first = await Promise.race([loading, timeout]).finally(() => late.abort());
+    if (first === "late")
+      throw new Unavailable(`the trades of market ${this.marketId} are still being read; try again`);
   }
 
   /**
@@ -111,7 +119,10 @@ export class Replica {
     const stop = this.onBatch((batch) => recorded.push(batch));
     const behind = [...since].filter(([bit, seq]) => seq < this.#market.seqOf(bit));
     try {
-      const past = await this.#pastBatches(behind.map(([bit, seq]) => [bit, seq + 1]));
+      const past = await this.#pastBatches(
+        behind.map(([bit, seq]) => [bit, seq + 1]),
+        RESUME_MS,
+      );
       return {
         finish: () => {
           stop();
@@ -239,6 +250,15 @@ export class Replica {
     return this.#closed;
   }
 
+  /** Starts to load the past trades. A load that fails is forgotten, so that the next reader tries again. */
+  #startPastTrades(): Promise<void> {
+    const loading = this.#loadPastTrades();
+    loading.catch(() => {
+      if (this.#pastTrades === loading) this.#pastTrades = undefined;
+    });
+    return loading;
+  }
+
   async #loadPastTrades(): Promise<void> {
     const market = this.#market;
     const firsts = CURRENCIES.flatMap((currency): [Mask, number][] => {
@@ -248,18 +268,33 @@ export class Replica {
     market.addPastTrades(await this.#pastBatches(firsts));
   }
 
-  /** Returns public batches up to now, read back until they have a seq of each channel or no older ones are left. */
-  async #pastBatches(wanted: readonly (readonly [Mask, number])[]): Promise<readonly PublicBatch[]> {
+  /**
+   * Returns the parts of public batches from the wanted seq of each channel up to now. Some are missing when they were
+   * trimmed, or could not be read within `mostMs`.
+   */
+  async #pastBatches(
+    wanted: readonly (readonly [Mask, number])[],
+    mostMs = Infinity,
+  ): Promise<readonly PublicBatch[]> {
     if (wanted.length === 0) return [];
     const { identity } = this.#market;
+    const from = new Map(wanted);
     const missing = new Map(wanted);
     const windows: PublicBatch[][] = [];
-    const actor = marketActor(this.marketId);
-    for await (const entries of lookBack<MarketDelta>(this.#source.tail, actor, this.#appliedSeq)) {
-      const batches = entries.flatMap((entry) => entry.batches.map((batch) => publicBatch(identity, batch)));
+    const entries = lookBack<MarketDelta>(this.#source.tail, marketActor(this.marketId), this.#appliedSeq, {
+      mostMs,
+    });
+    for await (const window of entries) {
+      const batches = window
+        .flatMap((entry) => entry.batches.map((batch) => publicBatch(identity, batch)))
+        .map(({ ts, parts }) => ({
+          ts,
+          parts: parts.filter((part) => part.seq >= (from.get(part.bit) ?? Infinity)),
+        }))
+        .filter(({ parts }) => parts.length > 0);
       windows.push(batches);
       for (const [bit, seq] of missing) if (contains(batches, bit, seq)) missing.delete(bit);
-      if (missing.size === 0) break;
+      if (missing.size === 0 || this.#isClosed()) break;
     }
     return windows.toReversed().flat();
   }

@@ -5,7 +5,7 @@ import type { LedgerDelta } from "../../../actors/ledger/deltas.js";
 import type { OpenOrder } from "../../../actors/ledger/types.js";
 import { unreachable } from "../../../actors/unreachable.js";
 import type { Entry, Tail } from "../../log/ports.js";
-import { lookBack } from "../look-back.js";
+import { lookBack, RESUME_MS } from "../look-back.js";
 import { PRIVATE_CHANNELS, type PrivateChannel } from "../channels.js";
 import type { Catalog, MarketIdentity } from "../ports.js";
 import { type PrivateBatch, type WalletDelta, walletDeltas, WalletFold } from "./fold.js";
@@ -22,8 +22,8 @@ export interface HistorySource {
 }
 
 /**
- * Returns every batch after the seqs of `since`, by channel; a channel is absent when some of its batches were trimmed.
- * `open` are the open orders of the wallet, because the wire form of a delta includes fields of its order. Throws
+ * Returns every batch after the seqs of `since`, by channel; a channel is absent when some of its batches were trimmed, or
+ * could not be read within 10 s. `open` are the open orders of the wallet, because the wire form of a delta includes fields of its order. Throws
  * `Unavailable`.
  */
 export async function readMissed(
@@ -36,14 +36,17 @@ export async function readMissed(
   since: PrivateSince,
 ): Promise<MissedBatches> {
   const actor = ledgerActor(shard);
-  let own: readonly Batch<WalletDelta>[] = [];
-  let complete: readonly PrivateChannel[] = [];
-  const wanted = PRIVATE_CHANNELS.filter((channel) => since[channel] !== undefined);
-  for await (const entries of lookBack<LedgerDelta>(tail, actor, await tail.head(actor))) {
-    own = [...ownBatches(entries, wallet), ...own];
-    complete = wanted.filter((channel) => isComplete(channel, own, since[channel] ?? 0, open));
-    if (complete.length === wanted.length) break;
+  const windows: (readonly Batch<WalletDelta>[])[] = [];
+  const found = new Found(since, open);
+  const head = await tail.head(actor);
+  for await (const entries of lookBack<LedgerDelta>(tail, actor, head, { mostMs: RESUME_MS })) {
+    const window = ownBatches(entries, wallet);
+    windows.push(window);
+    found.add(window);
+    if (found.isComplete) break;
   }
+  const own = windows.toReversed().flat();
+  const complete = found.complete;
   const markets = new Map<string, MarketIdentity>();
   for (const marketId of new Set(own.flatMap(({ deltas }) => deltas.map((delta) => delta.marketId)))) {
     const market = await catalog.market(marketId);
@@ -70,33 +73,57 @@ function ownBatches(entries: readonly Entry<LedgerDelta>[], wallet: string): rea
   );
 }
 
-/** Returns true when the first missed batch and the acceptance of every order that must be described are present. */
-function isComplete(
-  channel: PrivateChannel,
-  own: readonly Batch<WalletDelta>[],
-  since: number,
-  open: readonly OpenOrder[],
-): boolean {
-  const known = new Set(open.map(({ orderId }) => orderId));
-  let first = Infinity;
-  for (const delta of own.flatMap(({ deltas }) => deltas)) {
-    switch (delta.type) {
-      case "accepted":
-        known.add(delta.order.orderId);
-        break;
-      case "order": {
-        if (channel !== "orders") break;
-        first = Math.min(first, delta.seq);
-        const describesOrder = delta.kind !== "cancel" && delta.kind !== "reject";
-        if (delta.seq > since && describesOrder && !known.has(delta.orderId)) return false;
-        break;
+/** Progress of the search for the requested channels, from the latest window to earlier ones. */
+class Found {
+  readonly #since: PrivateSince;
+  readonly #wanted: readonly PrivateChannel[];
+  /** Lowest seq of each channel. */
+  readonly #first: Record<PrivateChannel, number> = { orders: Infinity, positions: Infinity };
+  readonly #described: Set<string>;
+  /** Orders with a missed delta whose wire form includes fields of the order, and whose acceptance is not found. */
+  readonly #undescribed = new Set<string>();
+
+  constructor(since: PrivateSince, open: readonly OpenOrder[]) {
+    this.#since = since;
+    this.#wanted = PRIVATE_CHANNELS.filter((channel) => since[channel] !== undefined);
+    this.#described = new Set(open.map(({ orderId }) => orderId));
+  }
+
+  /** The channels of which nothing is missing. */
+  get complete(): readonly PrivateChannel[] {
+    return this.#wanted.filter(
+      (channel) =>
+        this.#first[channel] <= (this.#since[channel] ?? 0) + 1 &&
+        (channel !== "orders" || this.#undescribed.size === 0),
+    );
+  }
+
+  get isComplete(): boolean {
+    return this.complete.length === this.#wanted.length;
+  }
+
+  /** Adds the batches before those that were added. */
+  add(batches: readonly Batch<WalletDelta>[]): void {
+    for (const delta of batches.flatMap(({ deltas }) => deltas)) {
+      switch (delta.type) {
+        case "accepted":
+          this.#described.add(delta.order.orderId);
+          this.#undescribed.delete(delta.order.orderId);
+          break;
+        case "order": {
+          this.#first.orders = Math.min(this.#first.orders, delta.seq);
+          const isDescribed = delta.kind === "cancel" || delta.kind === "reject";
+          const isMissed = delta.seq > (this.#since.orders ?? Infinity);
+          if (isMissed && !isDescribed && !this.#described.has(delta.orderId))
+            this.#undescribed.add(delta.orderId);
+          break;
+        }
+        case "position":
+          this.#first.positions = Math.min(this.#first.positions, delta.seq);
+          break;
+        default:
+          unreachable(delta);
       }
-      case "position":
-        if (channel === "positions") first = Math.min(first, delta.seq);
-        break;
-      default:
-        unreachable(delta);
     }
   }
-  return first <= since + 1;
 }

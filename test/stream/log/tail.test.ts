@@ -123,6 +123,36 @@ for (const [name, create] of Object.entries(subjects)) {
       });
     });
 
+    it("reads for a follower that comes while later entries of its actor are read", async () => {
+      await writer.add(a, 10);
+      const [late, early] = [new RecordingFollower(), new RecordingFollower()];
+      let hasRead: () => void = () => undefined;
+      const firstRead = new Promise<void>((resolve) => (hasRead = resolve));
+      let goOn: () => void = () => undefined;
+      const held = new Promise<void>((resolve) => (goOn = resolve));
+      const slow = new Proxy(log, {
+        get: (target, property) => {
+          const value: unknown = Reflect.get(target, property);
+          if (typeof value !== "function") return value;
+          if (property !== "readEntries") return value.bind(target) as unknown;
+          return async (...args: Parameters<Log["readEntries"]>) => {
+            const found = await target.readEntries(...args);
+            hasRead();
+            await held;
+            return found;
+          };
+        },
+      });
+      const slowTail = new LogTail({ log: slow, clock: systemClock, logger: silentLogger });
+      slowTail.follow(a, 8, late.onEntries, late.onGap);
+      await firstRead;
+      slowTail.follow(a, 2, early.onEntries, early.onGap);
+      goOn();
+      await until(() => expect([late.seqs, early.seqs]).to.deep.equal([[9, 10], upTo(10, 3)]));
+      expect([late.gaps, early.gaps]).to.deep.equal([0, 0]);
+      await slowTail.close();
+    });
+
     it("stops the followers of an actor at an entry of a newer build, and serves those of other actors", async () => {
       await writer.add(a, 1);
       await writer.addPacked(a, NEWER_ENTRY);

@@ -1,12 +1,13 @@
 import { expect } from "chai";
 import { marketActor } from "../../../actors/actor.js";
 import type { Entry } from "../../../stream/log/ports.js";
-import { lookBack } from "../../../stream/ws/look-back.js";
+import { lookBack, WindowTurns } from "../../../stream/ws/look-back.js";
 import { MemoryTail } from "./support/memory-tail.js";
 
 const ACTOR = marketActor("6f9619ff-8b86-4011-b42d-00c04fc964ff");
 
-const noRest = (): Promise<void> => Promise.resolve();
+/** Turns without rests. */
+const restless = (): WindowTurns => new WindowTurns(() => Promise.resolve());
 
 describe("reading back", () => {
   function tailOf(entries: number, trimmedBelow: number): MemoryTail {
@@ -27,7 +28,8 @@ describe("reading back", () => {
     it(`finds the entries that are left, ${entries - from + 1} of ${entries}`, async () => {
       const tail = tailOf(entries, from);
       const windows: Entry[][] = [];
-      for await (const window of lookBack(tail, ACTOR, entries, noRest)) windows.unshift([...window]);
+      for await (const window of lookBack(tail, ACTOR, entries, { turns: restless() }))
+        windows.unshift([...window]);
       expect(windows.flat().map(({ seq }) => seq)).to.deep.equal(
         Array.from({ length: entries - from + 1 }, (_, index) => from + index),
       );
@@ -37,7 +39,7 @@ describe("reading back", () => {
   it("reads no further than needed, in windows of 256", async () => {
     const tail = tailOf(12_000, 1);
     const sizes: number[] = [];
-    for await (const { length } of lookBack(tail, ACTOR, 12_000, noRest)) {
+    for await (const { length } of lookBack(tail, ACTOR, 12_000, { turns: restless() })) {
       sizes.push(length);
       if (sizes.length === 3) break;
     }
@@ -51,13 +53,55 @@ describe("reading back", () => {
       return Promise.resolve();
     };
     const busyMs = [5, 200];
-    for await (const { length } of lookBack(tailOf(768, 1), ACTOR, 768, rest)) {
+    const turns = new WindowTurns(rest);
+    for await (const { length } of lookBack(tailOf(768, 1), ACTOR, 768, { turns })) {
       expect(length).to.equal(256);
       const untilMs = performance.now() + (busyMs[rests.length] ?? 0);
       while (performance.now() < untilMs);
     }
-    expect(rests).to.have.length(2);
+    expect(rests).to.have.length(3);
     expect(rests[0]).to.be.within(10, 50);
     expect(rests[1]).to.equal(50);
+  });
+
+  it("reads one window at a time for all readers, and first for the one that has read least", async () => {
+    let atOnce = 0;
+    let mostAtOnce = 0;
+    const turns = restless();
+    const order: string[] = [];
+    const read = async (name: string, windows: number): Promise<void> => {
+      for await (const { length } of lookBack(tailOf(10_000, 1), ACTOR, 10_000, { turns })) {
+        expect(length).to.equal(256);
+        atOnce += 1;
+        mostAtOnce = Math.max(mostAtOnce, atOnce);
+        order.push(name);
+        await new Promise((resolve) => setImmediate(resolve));
+        atOnce -= 1;
+        if (order.filter((each) => each === name).length === windows) break;
+      }
+    };
+    const deep = read("deep", 6);
+    while (order.length < 3) await new Promise((resolve) => setImmediate(resolve));
+    await Promise.all([deep, read("short", 2), read("shorter", 1)]);
+    expect(mostAtOnce).to.equal(1);
+    const short = order.slice(3).filter((name) => name !== "deep");
+    expect(short.toSorted()).to.deep.equal(["short", "short", "shorter"]);
+    // The window that the deep reader asked for before the others came may still be read first.
+    expect(order.slice(3, 7).filter((name) => name === "deep").length).to.be.at.most(1);
+  });
+
+  it("ends when its time is over, also while it waits for a turn", async () => {
+    const turns = restless();
+    expect(await turns.take(0, Infinity)).to.equal(true);
+    const windows = [];
+    for await (const window of lookBack(tailOf(10, 1), ACTOR, 10, { turns, mostMs: 20 }))
+      windows.push(window);
+    expect(windows).to.deep.equal([]);
+    await turns.end(0);
+    for await (const window of lookBack(tailOf(600, 1), ACTOR, 600, { turns, mostMs: 20 })) {
+      windows.push(window);
+      await new Promise((resolve) => setTimeout(resolve, 30));
+    }
+    expect(windows).to.have.length(1);
   });
 });
