@@ -39,6 +39,7 @@ export class WalletFeed {
   #maxMarkets = SPARE_MARKETS;
   readonly #kept: Record<PrivateChannel, PrivateBatch[]> = { orders: [], positions: [] };
   readonly #listeners = new Set<(batch: PrivateBatch) => void>();
+  readonly #followers = new Set<() => void>();
   #draining = true;
   #closed = false;
   /**
@@ -62,6 +63,12 @@ export class WalletFeed {
   onBatch(listener: (batch: PrivateBatch) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  /** Calls `follower` after every fold from now on, also of what nobody is sent, until the returned function is called. */
+  onFold(follower: () => void): () => void {
+    this.#followers.add(follower);
+    return () => this.#followers.delete(follower);
   }
 
   /** Returns the last seq of a channel. */
@@ -105,6 +112,7 @@ export class WalletFeed {
   close(): void {
     this.#closed = true;
     this.#listeners.clear();
+    this.#followers.clear();
   }
 
   async #start(): Promise<Readonly<Record<PrivateChannel, number>>> {
@@ -173,6 +181,7 @@ export class WalletFeed {
       if (kept.length > KEPT_BATCHES) kept.shift();
       for (const listener of this.#listeners) listener(out);
     }
+    for (const follower of this.#followers) follower();
     if (this.#markets.size > this.#maxMarkets) this.#forgetMarkets();
   }
 

@@ -40,8 +40,8 @@ export interface WalletBase {
 }
 
 /**
- * The private channels of one wallet. Deltas at or below the initial seqs are not serialized again. A market must be
- * in `markets` before the first delta that names it.
+ * The private channels of one wallet. Deltas up to the initial seqs, those of the last page, are not serialized: no page
+ * may have an order that has ended between two pages. A market must be in `markets` before the first delta that names it.
  */
 export class WalletFold {
   readonly #markets: ReadonlyMap<string, MarketIdentity>;
@@ -49,6 +49,8 @@ export class WalletFold {
   readonly #positions = new Map<string, WalletPosition>();
   readonly #seqs: Record<PrivateChannel, number>;
   readonly #pageSeqs: readonly Readonly<Record<PrivateChannel, number>>[];
+  /** Seqs from which on every delta is of an order that is known. */
+  readonly #complete: Readonly<Record<PrivateChannel, number>>;
   /** JSON of the orders and positions in a snapshot; a change replaces the object of its order or position. */
   readonly #texts = new WeakMap<OpenOrder | WalletPosition, string>();
 
@@ -58,6 +60,7 @@ export class WalletFold {
     for (const order of orders.open) this.#orders.set(order.orderId, order);
     for (const position of positions.positions) this.#positions.set(positionKey(position), position);
     this.#seqs = { orders: orders.seq, positions: positions.seq };
+    this.#complete = this.#pageSeqs.at(-1) ?? this.#seqs;
   }
 
   /** Returns the last seq of a channel. */
@@ -143,14 +146,14 @@ export class WalletFold {
           this.#accept(delta);
           break;
         case "order":
-          if (delta.seq > this.#seqs.orders) {
+          if (this.#isServed("orders", delta.seq)) {
             const body = orderOnWire(market, delta, this.#orders.get(delta.orderId));
             orders.push({ fill: delta.kind === "fill", seq: delta.seq, body });
           }
           this.#foldOrder(delta);
           break;
         case "position":
-          if (delta.seq > this.#seqs.positions) {
+          if (this.#isServed("positions", delta.seq)) {
             positions.push({ seq: delta.seq, body: positionOnWire(market, delta) });
           }
           if (this.#isFresh("positions", delta.marketId, delta.seq)) {
@@ -171,6 +174,12 @@ export class WalletFold {
     const market = this.#markets.get(marketId);
     assert(market !== undefined, `market ${marketId} is not loaded`);
     return market;
+  }
+
+  /** Returns whether a delta is serialized. One before the last page is only folded, and its channel has its seq. */
+  #isServed(channel: PrivateChannel, seq: number): boolean {
+    if (seq <= this.#complete[channel]) this.#seqs[channel] = Math.max(this.#seqs[channel], seq);
+    return seq > this.#seqs[channel];
   }
 
   /** Returns whether a delta follows the page that its order or market was read in. */

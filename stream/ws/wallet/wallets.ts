@@ -312,8 +312,8 @@ function waitForSeq(feed: WalletFeed, channel: PrivateChannel, seq: number): Pro
     };
     const late = (): void => reject(new Unavailable("the deltas of the wallet do not arrive in time"));
     const timer = setTimeout(() => end(late), CATCH_UP_MS);
-    const stop = feed.onBatch((batch) => {
-      if (batch.channel === channel && batch.seq >= seq) end(resolve);
+    const stop = feed.onFold(() => {
+      if (feed.seq(channel) >= seq) end(resolve);
     });
   });
 }

@@ -59,6 +59,44 @@ describe("the feed of a wallet", () => {
     feed.close();
   });
 
+  it("does not need an order that was amended and canceled between two pages of its wallet", async () => {
+    const order: OpenOrder = {
+      orderId: "kept",
+      marketId: "m",
+      outcome: 0,
+      currency: "CASH",
+      price: ticks(500),
+      qty: contracts(10),
+      tif: "GTC",
+      status: "OPEN",
+    };
+    const pageSeqs = [1, 4].map((seq) => ({ orders: seq, positions: 0 }));
+    const feed = new WalletFeed({
+      snapshot: () => Promise.resolve({ ...WALLET, orders: { seq: 1, open: [order] }, pageSeqs }),
+      market: (marketId) => Promise.resolve({ ...marketDefinition(), marketId }),
+      onError: (error) => expect.fail(String(error)),
+      onFailed: (error) => expect.fail(String(error)),
+    });
+    const delta = { type: "order", wallet: "w", marketId: "m" } as const;
+    const reduce = (orderId: string, seq: number): void =>
+      feed.push({ ts: seq, deltas: [{ ...delta, kind: "reduce", orderId, seq, remaining: contracts(5) }] });
+    reduce("gone", 2);
+    feed.push({
+      ts: 3,
+      deltas: [{ ...delta, kind: "cancel", orderId: "gone", seq: 3, remaining: contracts(5) }],
+    });
+    expect((await feed.ready).orders).to.equal(4);
+    expect([feed.seq("orders"), feed.size("orders")]).to.deep.equal([3, 1]);
+    const received: number[] = [];
+    feed.onBatch(({ seq }) => received.push(seq));
+    reduce("kept", 4);
+    reduce("kept", 5);
+    expect(received).to.deep.equal([5]);
+    expect(feed.since("orders", 4)).to.have.length(1);
+    expect(feed.since("orders", 3)).to.equal(undefined);
+    feed.close();
+  });
+
   it("serializes only the orders that have changed since its last snapshot", async () => {
     const open = Array.from({ length: 5_000 }, (_, n): OpenOrder => ({
       orderId: `order ${n}`,
