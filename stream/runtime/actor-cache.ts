@@ -129,10 +129,15 @@ export class ActorCache {
     });
   }
 
-  /** Returns whether the entries since the last snapshot take so much that the next one shall not rest. */
+  /** Returns whether the entries since the last snapshot take so much that the next one must not rest. */
   isFarBehind(actor: ActorId): boolean {
     const bytes = this.#retained.bytesSinceSnapshot(actor);
     return this.#actors.get(actor)?.policy.isFarBehind(bytes) === true || this.#retained.needsSnapshot(actor);
+  }
+
+  /** True when some actor is far behind. */
+  get hasFarBehind(): boolean {
+    return [...this.#actors.keys()].some((actor) => this.isFarBehind(actor));
   }
 
   /** Returns the actors of which a new owner would fold many entries, those with most first. */

@@ -411,6 +411,8 @@ export class Partition implements Sender {
     try {
       const round = this.#cache.nextRound();
       await this.#trimWindows(round);
+      // An actor may have fallen far behind since the snapshot was asked for that this one or another waits for.
+      if (this.#upkeep !== undefined && this.#cache.hasFarBehind) this.#ports.snapshots.hurry();
       this.#upkeep ??= this.#keepUp(round).finally(() => {
         this.#upkeep = undefined;
       });

@@ -9,7 +9,10 @@ export interface SnapshotLimits extends RetentionLimits {
   readonly snapshotEntries: number;
   /** A snapshot is also due when the entries since the last one have this size. */
   readonly snapshotBytes: number;
-  /** No snapshot begins before this multiple of the time that the last one took without its rests. */
+  /**
+   * No snapshot begins before this multiple of the time that the last one took with its wait for those before it, without
+   * all rests.
+   */
   readonly snapshotPause: number;
   /** Size of the entries since the last snapshot at which the next one does not wait, so that recovery stays short. */
   readonly recoveryBytes: number;
@@ -85,7 +88,7 @@ export class SnapshotPolicy {
     return nowMs >= this.#pauseUntilMs || this.isFarBehind(bytes);
   }
 
-  /** True when the next owner would fold so much that a snapshot shall not rest. */
+  /** True when the next owner would fold so much that a snapshot must not rest. */
   isFarBehind(bytes: number): boolean {
     return bytes >= this.#limits.recoveryBytes;
   }

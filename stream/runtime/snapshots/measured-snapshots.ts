@@ -29,6 +29,10 @@ export class MeasuredSnapshots implements Snapshots {
     return taken;
   }
 
+  hurry(): void {
+    this.#snapshots.hurry();
+  }
+
   #forget(): void {
     const oldest = this.#clock.now() - WINDOW_MS;
     const first = this.#recent.findIndex(({ atMs }) => atMs >= oldest);

@@ -1,4 +1,4 @@
-/** Pace of work that nothing waits for, on cores that others wait for. */
+/** Slows work in the background down, so that it does not hold up the requests of others on the same cores. */
 
 import { performance } from "node:perf_hooks";
 

@@ -4,10 +4,10 @@ import { type MessagePort, Worker as Thread } from "node:worker_threads";
 import { CorruptLog } from "../../log/packing.js";
 import type { SnapshotRequest, Snapshots, SnapshotTaken } from "./snapshots.js";
 
-/** Message to the thread. */
+/** Message to the thread: a request, or without one a call of `hurry`. */
 interface Asked {
   readonly id: number;
-  readonly request: SnapshotRequest;
+  readonly request?: SnapshotRequest;
 }
 
 /** Message from the thread. */
@@ -25,6 +25,10 @@ interface Waiting {
 /** Serves the requests of a worker in its thread. */
 export function serveSnapshots(port: MessagePort, snapshots: Snapshots): void {
   port.on("message", ({ id, request }: Asked) => {
+    if (request === undefined) {
+      snapshots.hurry();
+      return;
+    }
     const answer = (answered: Answered): void => port.postMessage(answered);
     snapshots.take(request).then(
       (taken) => answer({ id, taken }),
@@ -58,6 +62,10 @@ export class SnapshotThread implements Snapshots {
       this.#waiting.set(id, { resolve, reject });
       thread.postMessage({ id, request } satisfies Asked);
     });
+  }
+
+  hurry(): void {
+    this.#thread?.postMessage({ id: this.#asked } satisfies Asked);
   }
 
   #started(): Thread {

@@ -54,7 +54,7 @@ export class SnapshotWriter implements Snapshots {
   readonly #stopWatchingConnection: () => void;
   #losses = 0;
   #last: Promise<unknown> = Promise.resolve();
-  /** Number of urgent snapshots that have been asked for and not ended. */
+  /** Number of calls of `hurry` whose snapshots have not ended. */
   #urgent = 0;
   readonly #pace = new Pace(() => this.#urgent > 0);
 
@@ -69,15 +69,20 @@ export class SnapshotWriter implements Snapshots {
 
   /** Takes one snapshot after the other. An urgent one hurries those before it. */
   take(request: SnapshotRequest): Promise<SnapshotTaken | undefined> {
-    const urgent = request.isUrgent ? 1 : 0;
-    this.#urgent += urgent;
+    const askedRestedMs = this.#pace.restedMs;
     const taken = this.#last
       .then(() => this.#take(request))
-      .finally(() => {
-        this.#urgent -= urgent;
-      });
+      .then((one) => (one === undefined ? one : { ...one, restedMs: this.#pace.restedMs - askedRestedMs }));
     this.#last = taken.catch(() => undefined);
+    if (request.isUrgent) this.hurry();
     return taken;
+  }
+
+  hurry(): void {
+    this.#urgent += 1;
+    void this.#last.then(() => {
+      this.#urgent -= 1;
+    });
   }
 
   close(): Promise<void> {
@@ -86,7 +91,7 @@ export class SnapshotWriter implements Snapshots {
     return Promise.resolve();
   }
 
-  async #take(request: SnapshotRequest): Promise<SnapshotTaken | undefined> {
+  async #take(request: SnapshotRequest): Promise<Omit<SnapshotTaken, "restedMs"> | undefined> {
     const { log, clock } = this.#ports;
     const { partition, epoch, actor, both } = request;
     const startMs = clock.now();
@@ -95,8 +100,7 @@ export class SnapshotWriter implements Snapshots {
     const [head] = await log.heads(partition, [actor]);
     if (head === undefined || head.seq === 0) return undefined;
     // The archive has the last snapshot of a removed actor.
-    if (head.removed !== undefined)
-      return { seq: head.seq, bytes: 0, writtenBytes: 0, durationMs: 0, restedMs: 0 };
+    if (head.removed !== undefined) return { seq: head.seq, bytes: 0, writtenBytes: 0, durationMs: 0 };
     const { instance, parts: stored } = await this.#load(request, head);
     // Format 1 has no form for unfinished work, and its build would lose that work without a word.
     if (instance.isBusy && request.format === OLDEST_FORMAT) return undefined;
@@ -111,13 +115,8 @@ export class SnapshotWriter implements Snapshots {
     this.#keep(actor, { epoch, instance, parts, bytes });
     while ((await log.removeParts(partition, epoch, actor, REMOVED_PARTS)) > 0);
     const restedMs = this.#pace.restedMs - restedBefore;
-    return {
-      seq: snapshot.seq,
-      bytes,
-      writtenBytes,
-      durationMs: Math.max(0, clock.now() - startMs - restedMs),
-      restedMs,
-    };
+    const durationMs = Math.max(0, clock.now() - startMs - restedMs);
+    return { seq: snapshot.seq, bytes, writtenBytes, durationMs };
   }
 
   /** Packs a snapshot, and writes its parts. Returns `undefined` when the epoch is fenced. */

@@ -10,7 +10,7 @@ export interface SnapshotRequest {
   readonly actor: ActorId;
   readonly format: Format;
   /**
-   * True when the previous snapshot shall be the same as the latest, so that the log needs no entry of the actor but
+   * True when the previous snapshot must be the same as the latest, so that the log needs no entry of the actor but
    * the last.
    */
   readonly both: boolean;
@@ -27,6 +27,7 @@ export interface SnapshotTaken {
   readonly writtenBytes: number;
   /** Its time without its rests. */
   readonly durationMs: number;
+  /** Its rests, and those of the snapshots before it since it was asked for. */
   readonly restedMs: number;
 }
 
@@ -37,6 +38,8 @@ export interface Snapshots {
    * fails, and with `CorruptLog` when the entries do not fold.
    */
   take(request: SnapshotRequest): Promise<SnapshotTaken | undefined>;
+  /** Lets no snapshot rest that has been asked for. */
+  hurry(): void;
   /** Ends the snapshot that is being taken; its promise may reject. */
   close(): Promise<void>;
 }

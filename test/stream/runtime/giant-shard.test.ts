@@ -59,6 +59,10 @@ class Recorded implements Snapshots {
     return taken;
   }
 
+  hurry(): void {
+    this.#snapshots.hurry();
+  }
+
   close(): Promise<void> {
     return this.#snapshots.close();
   }

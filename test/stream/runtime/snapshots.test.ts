@@ -135,6 +135,20 @@ describe("snapshots from the log", () => {
     expect(hurried).to.deep.equal([0, 0, 0]);
   });
 
+  it("rest no more once they are hurried, and know the rests for which they have waited", async () => {
+    const answer = "x".repeat(10_000);
+    for (let n = 1; n <= 400; n += 1) await receive("market:a", n, answer);
+    writer = open(true);
+    const [first, second] = await Promise.all([snapshot(), snapshot()]);
+    expect(first?.restedMs).to.be.above(6);
+    expect(second?.restedMs).to.be.at.least(first?.restedMs ?? NaN);
+    expect(second?.durationMs).to.be.below(second?.restedMs ?? NaN);
+    writer = open(true);
+    const asked = snapshot();
+    writer.hurry();
+    expect((await asked)?.restedMs).to.equal(0);
+  });
+
   it("name the parts of the latest and the previous snapshot, and the log has no others", async () => {
     await lived();
     for (let n = 6; n < 20; n += 1) {
