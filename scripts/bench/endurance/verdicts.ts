@@ -12,7 +12,7 @@ export interface Sample extends Sizes {
   readonly refused: number;
   readonly unavailable: number;
   readonly slow: number;
-  /** Processor time of a fixed piece of work, in ms: twice of it is half of the speed of the machine. */
+  /** Time of a fixed piece of work, in ms: twice the time is half of the speed of the machine. */
   readonly fixedWorkMs: number;
 }
 

@@ -253,6 +253,27 @@ export const BEHAVIORS: readonly Behavior[] = [
       }),
   },
   {
+    name: "sockets that resume from the first batch",
+    run: (attackers, stopped) =>
+      withSockets(attackers, stopped, (socket) => {
+        const market = `market:${attackers.facts.marketId}`;
+        const subscribe = {
+          markets: { [attackers.facts.marketId]: ["book", "bbo", "trades"] },
+          private: ["orders", "positions"],
+          since: { [market]: { book: 1, bbo: 1, trades: 1 }, orders: 1, positions: 1 },
+        };
+        socket.on("message", (data: Buffer) => attackers.count(!isRefusal(data)));
+        let nonce = 0;
+        const timer = setInterval(() => {
+          nonce += 1;
+          const request = nonce % 2 === 1 ? { subscribe } : { unsubscribe: [market, "PRIVATE"] };
+          socket.send(JSON.stringify({ nonce, ...request }));
+          attackers.sent();
+        }, 30);
+        socket.once("close", () => clearInterval(timer));
+      }),
+  },
+  {
     name: "sockets that read nothing",
     run: (attackers, stopped) =>
       withSockets(attackers, stopped, (socket) => {

@@ -24,13 +24,14 @@ const WARM_UP = 2;
 const FULL_SIZE: WorldSize = { victims: 14, dust: 4_500, readers: 8 };
 /** Orders that each measured trader places a second; the published limit is 8. */
 const RATE = 6;
-/** Largest ratio of the p99 beside a behavior to that of the quiet runs. */
+/** Largest ratio of the p50 and of the p99 beside a behavior to those of the quiet runs. */
 const MAX_RATIO = 2;
 /**
- * Most rounds in which a behavior is measured. The first two judge its p99 if they agree, and otherwise a third one does,
+ * Most rounds in which a behavior is measured. The first two judge its ratios if they agree, and otherwise a third one does,
  * because the speed of a machine may change within a minute by as much as a behavior changes the p99.
  */
 const ROUNDS = 3;
+const P50 = "another trader's p50";
 const P99 = "another trader's p99";
 /** Least share of the requests of a behavior that it must send, unless the behavior has a share of its own. */
 const LEAST_SHARE = 0.5;
@@ -66,7 +67,7 @@ export async function hostile(seconds: number = HOSTILE_SECONDS, only?: readonly
       rounds.record(measured);
       rows.push(...measured);
     }
-    return [...rows, ...rounds.rows()];
+    return [...rows, ...rounds.verdicts()];
   } finally {
     await sampler.close();
     await exchange.stop();
@@ -76,7 +77,7 @@ export async function hostile(seconds: number = HOSTILE_SECONDS, only?: readonly
 /** Behaviors in rounds, until two rounds agree over each. */
 export class Rounds {
   readonly #behaviors: readonly Behavior[];
-  /** Ratios of the p99 by behavior, one of each round. */
+  /** Ratios by behavior, the larger one of each round. */
   readonly #ratios = new Map<string, number[]>();
 
   constructor(behaviors: readonly Behavior[]) {
@@ -91,15 +92,15 @@ export class Rounds {
   }
 
   record(measured: readonly Row[]): void {
-    for (const { bench, measure, figure } of measured) {
-      if (measure !== P99) continue;
-      const ratio = Number.isNaN(figure) ? Infinity : figure;
-      this.#ratios.set(bench, [...(this.#ratios.get(bench) ?? []), ratio]);
+    const judged = measured.filter(({ measure }) => measure === P50 || measure === P99);
+    for (const bench of new Set(judged.map((each) => each.bench))) {
+      const ratio = Math.max(...judged.filter((each) => each.bench === bench).map(({ figure }) => figure));
+      this.#ratios.set(bench, [...(this.#ratios.get(bench) ?? []), Number.isNaN(ratio) ? Infinity : ratio]);
     }
   }
 
   /** Returns the verdicts. The second smallest ratio is within the limit if and only if two rounds are. */
-  rows(): Row[] {
+  verdicts(): Row[] {
     return this.#behaviors.map(({ name }) => {
       const [, second = Number.NaN] = this.#ratiosOf(name).toSorted((a, b) => a - b);
       return row("verdicts of the rounds", name, second, "x quiet", second <= MAX_RATIO);
@@ -131,7 +132,8 @@ export async function* attack(
   }
 }
 
-async function* attackWorld(
+/** Runs the behaviors in an open world. */
+export async function* attackWorld(
   target: Target,
   behaviors: Iterable<Behavior>,
   world: World,
@@ -195,7 +197,7 @@ function timesRows(name: string, quiet: readonly Measured[], beside: Measured): 
     quiet.reduce((sum, { timesMs }) => sum + percentile(timesMs, share), 0) / quiet.length;
   const ratioOf = (share: number): number => percentile(beside.timesMs, share) / quietMs(share);
   return [
-    row(name, "another trader's p50", ratioOf(0.5), "x quiet"),
+    row(name, P50, ratioOf(0.5), "x quiet"),
     row(name, P99, ratioOf(0.99), "x quiet"),
     row(name, "quiet p50", quietMs(0.5), "ms"),
     row(name, "quiet p99", quietMs(0.99), "ms"),

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { BEHAVIORS } from "../../../scripts/bench/hostile/behaviors.js";
 import { Callers, SignedRequests } from "../../../scripts/bench/hostile/caller.js";
-import { attack, Rounds } from "../../../scripts/bench/hostile/hostile.js";
+import { attack, attackWorld, Rounds } from "../../../scripts/bench/hostile/hostile.js";
 import { openWorld, type Target } from "../../../scripts/bench/hostile/world.js";
 import type { Row } from "../../../scripts/bench/table.js";
 import { until } from "../../support/until.js";
@@ -59,9 +59,14 @@ describe("the bench of hostile traders", function () {
         return (JSON.parse(body.toString()) as { open: unknown[] }).open.length;
       };
       await until(openOrders, (orders) => orders === 512);
-      await caller.send(await requests.of("DELETE", "/v3/orders"));
-      await until(openOrders, (orders) => orders === 0);
-      await world.restoreDust();
+      const cancels = BEHAVIORS.filter(({ name }) => name === "cancels of everything");
+      let least = Infinity;
+      const watch = setInterval(() => {
+        void openOrders().then((orders) => (least = Math.min(least, orders)));
+      }, 50);
+      for await (const rows of attackWorld(target, cancels, world, 1)) expect(rows.length).to.be.above(0);
+      clearInterval(watch);
+      expect(least).to.equal(0);
       await until(openOrders, (orders) => orders === 512);
     } finally {
       callers.close();
@@ -83,7 +88,7 @@ describe("the rounds of the bench of hostile traders", () => {
         { bench: `hostile: ${name}`, measure: "another trader's p99", figure, unit: "x quiet" },
       ]);
     }
-    return [order, rounds.rows()];
+    return [order, rounds.verdicts()];
   }
 
   it("have a third round for the behaviors over which the first two disagree, and no other", () => {
@@ -95,6 +100,18 @@ describe("the rounds of the bench of hostile traders", () => {
       ["c", 2.1, "FAIL"],
       ["d", 3, "FAIL"],
     ]);
+  });
+
+  it("judge the p50 like the p99", () => {
+    const rounds = new Rounds([{ name: "a", run: () => Promise.resolve() }]);
+    for (const { name } of rounds.behaviors()) {
+      const bench = `hostile: ${name}`;
+      const rowOf = (share: string, figure: number): Row => {
+        return { bench, measure: `another trader's ${share}`, figure, unit: "x quiet" };
+      };
+      rounds.record([rowOf("p50", 3), rowOf("p99", 1)]);
+    }
+    expect(rounds.verdicts().map(({ figure, verdict }) => [figure, verdict])).to.deep.equal([[3, "FAIL"]]);
   });
 
   it("fail a behavior that has no ratio", () => {
