@@ -115,6 +115,17 @@ export class WindowTurns {
 /** The turns of this process, whose readers share its event loop. */
 const TURNS = new WindowTurns();
 
+/** Runs a piece of the work that follows a reading, in a turn of its own and before those of the readers. */
+export async function inTurn<Result>(piece: () => Result, turns = TURNS): Promise<Result> {
+  await turns.take(0, Infinity);
+  const beganMs = performance.now();
+  try {
+    return piece();
+  } finally {
+    void turns.end(performance.now() - beganMs);
+  }
+}
+
 /**
  * Yields the entries of an actor through `throughSeq` in windows, the latest one first, until the first entry of the actor,
  * or until no older ones are left, or for `mostMs` (default without end). A window that reaches into trimmed entries is

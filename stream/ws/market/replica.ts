@@ -10,6 +10,7 @@ import { type Entry, type Tail, Unavailable } from "../../log/ports.js";
 import { bitOf, type Mask } from "../channels.js";
 import { lookBack, RESUME_MS } from "../look-back.js";
 import { PublicMarket, TRADE_BATCHES } from "./public-market.js";
+import { PendingResume } from "./resume.js";
 import { publicBatch, type PublicBatch } from "../wire.js";
 
 const RELOAD_MS = 500;
@@ -123,12 +124,14 @@ export class Replica {
         behind.map(([bit, seq]) => [bit, seq + 1]),
         RESUME_MS,
       );
-      return {
-        finish: () => {
-          stop();
-          return resume([...past, ...recorded], since, (bit) => this.#market.seqOf(bit));
-        },
-      };
+      return new PendingResume({
+        identity: this.#market.identity,
+        since,
+        past,
+        recorded,
+        stopRecording: stop,
+        seqNow: (bit) => this.#market.seqOf(bit),
+      });
     } catch (error) {
       stop();
       throw error;
@@ -300,44 +303,9 @@ export class Replica {
   }
 }
 
-/** Channels that can be resumed, and the batches that bring them up to date. */
-export interface Resumed {
-  readonly resumed: Mask;
-  readonly batches: readonly PublicBatch[];
-}
-
-/** A resume that was prepared; see `Replica.missed`. */
-export interface PendingResume {
-  finish(): Resumed;
-}
-
 /** Returns true when the batches have this seq of the channel with this bit. */
 function contains(batches: readonly PublicBatch[], bit: Mask, seq: number): boolean {
   return batches.some((batch) => batch.parts.some((part) => part.bit === bit && part.seq === seq));
-}
-
-/** Resumes each channel for which every batch after the seq of the watcher, up to the current seq, is present. */
-function resume(
-  batches: readonly PublicBatch[],
-  since: ReadonlyMap<Mask, number>,
-  seqNow: (bit: Mask) => number,
-): Resumed {
-  const complete = new Map<Mask, number>();
-  for (const [bit, from] of since) {
-    const to = seqNow(bit);
-    const missed = batches.reduce(
-      (count, { parts }) =>
-        count + parts.filter((part) => part.bit === bit && part.seq > from && part.seq <= to).length,
-      0,
-    );
-    if (missed === to - from) complete.set(bit, from);
-  }
-  const missed = batches.map(({ ts, parts }) => ({
-    ts,
-    parts: parts.filter((part) => part.seq > (complete.get(part.bit) ?? Infinity)),
-  }));
-  const resumed = [...complete.keys()].reduce((mask, bit) => mask | bit, 0);
-  return { resumed, batches: missed.filter(({ parts }) => parts.length > 0) };
 }
 
 /** Reads the state of a market and keeps its public part. */

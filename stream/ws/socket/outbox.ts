@@ -83,7 +83,7 @@ export class Outbox implements Flushable {
 
   /** Queues a reply or an error. It may overtake market frames that were queued before it. */
   reply(json: string): void {
-    this.answer([json], false);
+    this.answer(json, [], false);
   }
 
   /** Queues a private frame, with the priority of a reply. */
@@ -92,17 +92,16 @@ export class Outbox implements Flushable {
   }
 
   /**
-   * Queues an answer. Its size does not count against the client, because the client asked for it. With `inOrder`, as
-   * a snapshot needs it, every frame that was queued before the answer is sent before it.
+   * Queues an answer, and the frames that belong to it. Its size does not count against the client, because the client
+   * asked for it. With `inOrder`, as a snapshot needs it, every frame that was queued before the answer is sent before it.
    */
-  answer(texts: readonly string[], inOrder = true): void {
+  answer(json: string, frames: readonly Buffer[] = [], inOrder = true): void {
     if (inOrder) {
       for (const frame of this.#ordered) this.#priority.push(frame);
       this.#ordered = [];
     }
     let bytes = 0;
-    for (const text of texts) {
-      const frame = textFrame(text);
+    for (const frame of [textFrame(json), ...frames]) {
       bytes += frame.length;
       this.#enqueue(this.#priority, frame);
     }
@@ -110,9 +109,9 @@ export class Outbox implements Flushable {
     this.#answerEnd = this.#everQueuedBytes;
   }
 
-  /** Queues a frame that is never dropped and never overtakes the market frames before it. */
-  send(json: string): void {
-    this.#enqueue(this.#ordered, textFrame(json));
+  /** Queues whole frames that are never dropped and never overtake the market frames before them. */
+  send(frames: string | Buffer): void {
+    this.#enqueue(this.#ordered, typeof frames === "string" ? textFrame(frames) : frames);
   }
 
   /** Queues a buffer of whole market frames, or drops it while the socket is slow. */

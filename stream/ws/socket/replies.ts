@@ -13,8 +13,11 @@ import {
   type PrivateChannel,
   watches,
 } from "../channels.js";
+import { textFrame } from "./outbox.js";
 import type { Since } from "./protocol.js";
-import type { Replica, Resumed } from "../market/replica.js";
+import type { Pieces } from "../../services/long-work.js";
+import type { Replica } from "../market/replica.js";
+import type { Resumed } from "../market/resume.js";
 import type { WalletFeed } from "../wallet/feed.js";
 import type { PrivateBatch } from "../wallet/fold.js";
 import type { WatchedWallet } from "../wallet/wallets.js";
@@ -62,6 +65,30 @@ export function missedPrivateBatches(
     if (missed !== undefined) replayed.set(channel, missed);
   }
   return replayed;
+}
+
+/** Frames of private batches that some socket has resumed, as long as the batches are kept. */
+const FRAMES = new WeakMap<PrivateBatch, Buffer>();
+/** Frames that are encoded at once, which takes about 1 ms. */
+const SLICE_FRAMES = 500;
+
+/** Returns the frame of a private batch. */
+export function privateFrame(batch: PrivateBatch): Buffer {
+  const known = FRAMES.get(batch);
+  if (known !== undefined) return known;
+  const frame = textFrame(batch.frame);
+  FRAMES.set(batch, frame);
+  return frame;
+}
+
+/** Encodes the frames of private batches in pieces, so that `privateFrame` has them. */
+export async function encodeInPieces(batches: readonly PrivateBatch[], pieces: Pieces): Promise<void> {
+  for (let from = 0; from < batches.length; from += SLICE_FRAMES) {
+    const slice = batches.slice(from, from + SLICE_FRAMES);
+    await pieces.piece(() => {
+      for (const batch of slice) privateFrame(batch);
+    });
+  }
 }
 
 /** Returns the channels of a mask in any currency. */

@@ -4,7 +4,8 @@ import type { Currency } from "../../../actors/market/types.js";
 import { bitOf, channelsOf, costOf, type Mask, maskOf, type PrivateChannel } from "../channels.js";
 import type { Caller, Catalog, Throttle } from "../ports.js";
 import { MAX_CHARGE, MAX_WATCHED_MARKETS, Refusal, type Selection, type Since } from "./protocol.js";
-import type { PendingResume, Replica } from "../market/replica.js";
+import type { Replica } from "../market/replica.js";
+import type { PendingResume } from "../market/resume.js";
 import type { Replicas } from "../market/replicas.js";
 import type { WatchedWallet, Wallets } from "../wallet/wallets.js";
 
@@ -98,8 +99,8 @@ export async function prepare(
 }
 
 /**
- * Returns whether the answer to a selection is small, such as a resume or a book of few orders, and nothing must be
- * loaded for it.
+ * Returns whether the answer to a selection is small, such as a resume of few batches or a book of few orders, and nothing
+ * must be loaded for it.
  */
 export function isSmall(
   { replicas, wallets }: Sources,
@@ -114,7 +115,13 @@ export function isSmall(
   for (const [marketId, channels] of Object.entries(selection.markets)) {
     const market = replicas.loaded(marketId)?.market;
     if (market === undefined) return false;
-    rows += MARKET_ROWS + (channels.includes("book") ? market.orderCount(currency) : 0);
+    const seqs = since?.markets.get(marketId) ?? {};
+    rows += MARKET_ROWS;
+    for (const channel of channels) {
+      const seq = seqs[channel];
+      if (seq !== undefined) rows += Math.max(0, market.seq(channel, currency) - seq);
+      else if (channel === "book") rows += market.orderCount(currency);
+    }
   }
   return rows <= FEW_ROWS;
 }
@@ -122,7 +129,7 @@ export function isSmall(
 /** Releases the replicas and the wallet of a prepared selection. */
 export function release(sources: Sources, { markets, wallet }: Pick<Prepared, "markets" | "wallet">): void {
   for (const { replica, missed } of markets) {
-    missed?.finish();
+    missed?.cancel();
     sources.replicas.release(replica.marketId);
   }
   wallet?.stop();

@@ -259,7 +259,7 @@ export class Session {
   /** Answers after the last frames of the subjects, so that none of their frames follows the answer. */
   async #unsubscribe(nonce: number, subjects: readonly string[]): Promise<void> {
     const unsubscribed = await this.#subscriptions.unsubscribe(subjects);
-    this.#outbox.answer([JSON.stringify({ nonce, unsubscribed })]);
+    this.#outbox.answer(JSON.stringify({ nonce, unsubscribed }));
   }
 
   async #place(nonce: number, orders: readonly unknown[], atomic: boolean): Promise<void> {

@@ -11,7 +11,9 @@ import type { Caller } from "../ports.js";
 import { MAX_CHARGE, MAX_WATCHED_MARKETS, Refusal, type Selection, type Since } from "./protocol.js";
 import {
   channelNames,
+  encodeInPieces,
   missedPrivateBatches,
+  privateFrame,
   privateSnapshotFields,
   reply,
   resumedField,
@@ -23,7 +25,6 @@ import type { Replica } from "../market/replica.js";
 import type { Rooms } from "../market/rooms.js";
 import { isSmall, prepare, type Prepared, release, type Sources } from "./selection.js";
 import type { WatchedWallet } from "../wallet/wallets.js";
-import { marketFrames } from "../wire.js";
 
 /** Parts of the bridge that all of its sockets share. */
 export interface Shared extends Sources {
@@ -94,23 +95,18 @@ export class Subscriptions {
     });
     const replayed = missedPrivateBatches(wallet, channels, since);
     const shown = channels.filter((channel) => !replayed.has(channel));
-    const answer = [
-      reply(nonce, [
-        subscribedField(prepared.direct, prepared.events, channels),
-        snapshotField(
-          joined.map(({ replica, mask, resumed }) => ({ replica, mask, resumed: resumed?.resumed ?? 0 })),
-          currency,
-        ),
-        ...privateSnapshotFields(wallet?.feed, shown),
-        ...(since === undefined ? [] : [resumedField(since, currency, joined, new Set(replayed.keys()))]),
-      ]),
-    ];
-    for (const { replica, mask, resumed } of joined) {
-      for (const batch of resumed?.batches ?? [])
-        answer.push(...marketFrames(replica.market.identity, batch, mask));
-    }
-    for (const batches of replayed.values()) answer.push(...batches.map(({ frame }) => frame));
-    this.#outbox.answer(answer);
+    const answer = reply(nonce, [
+      subscribedField(prepared.direct, prepared.events, channels),
+      snapshotField(
+        joined.map(({ replica, mask, resumed }) => ({ replica, mask, resumed: resumed?.resumed ?? 0 })),
+        currency,
+      ),
+      ...privateSnapshotFields(wallet?.feed, shown),
+      ...(since === undefined ? [] : [resumedField(since, currency, joined, new Set(replayed.keys()))]),
+    ]);
+    const missed = joined.flatMap(({ resumed }) => resumed?.frames ?? []);
+    const missedOwn = [...replayed.values()].flatMap((batches) => batches.map(privateFrame));
+    this.#outbox.answer(answer, [...missed, ...missedOwn]);
     if (wallet !== undefined) this.#watchWallet(wallet, channels);
   }
 
@@ -127,7 +123,7 @@ export class Subscriptions {
     this.#requireCurrent(prepared);
     const { currency, markets, channels, wallet } = prepared;
     for (const { replica } of markets) this.#shared.rooms.of(replica).flush();
-    this.#outbox.answer([
+    this.#outbox.answer(
       reply(nonce, [
         snapshotField(
           markets.map(({ replica, mask }) => ({ replica, mask, resumed: 0 })),
@@ -135,7 +131,7 @@ export class Subscriptions {
         ),
         ...privateSnapshotFields(wallet?.feed, channels),
       ]),
-    ]);
+    );
     this.#release(prepared);
   }
 
@@ -192,14 +188,12 @@ export class Subscriptions {
       for (const channel of channelsOf(mask, currency)) start.set(bitOf(channel, currency), 0);
     }
     const missed = await replica.missed(start);
-    const { resumed, batches } = missed.finish();
+    const { resumed, frames } = missed.finish();
     if (this.#isClosed()) return false;
     if (!replica.isCurrent) throw new Unavailable(`the deltas of market ${marketId} were interrupted`);
     this.#watch(replica, mask);
     if (resumed === mask) {
-      for (const batch of batches) {
-        for (const frame of marketFrames(replica.market.identity, batch, mask)) this.#outbox.send(frame);
-      }
+      for (const each of frames) this.#outbox.send(each);
       return true;
     }
     for (const currency of CURRENCIES) {
@@ -274,14 +268,15 @@ export class Subscriptions {
     }
   }
 
-  /** Serializes the orders and positions that an answer shows, in pieces. */
+  /** Serializes the orders and positions that an answer shows, and the batches that it replays, in pieces. */
   async #prepareRows(prepared: Prepared, since: Since | undefined, pieces: Pieces): Promise<void> {
-    const { wallet, channels } = prepared;
-    if (wallet === undefined) return;
+    const { markets, wallet, channels } = prepared;
     const replayed = missedPrivateBatches(wallet, channels, since);
     const shown = channels.filter((channel) => !replayed.has(channel));
     try {
-      for (const channel of shown) await wallet.feed.prepareSnapshot(channel, pieces);
+      for (const { missed } of markets) await missed?.prepare(pieces);
+      for (const batches of replayed.values()) await encodeInPieces(batches, pieces);
+      for (const channel of shown) await wallet?.feed.prepareSnapshot(channel, pieces);
     } catch (error) {
       this.#release(prepared);
       throw error;

@@ -137,13 +137,13 @@ export class Wallets {
   }
 
   /**
-   * Returns the number of orders or positions that an answer from `seq` on shows, which is 0 for a resume. Returns
-   * `Infinity` while the wallet is not loaded.
+   * Returns the number of batches that a resume from `seq` replays, or of orders or positions that an answer without one
+   * shows. Returns `Infinity` while the wallet is not loaded.
    */
   shownBy(wallet: string, channel: PrivateChannel, seq: number | undefined): number {
     const feed = this.#feeds.get(wallet)?.feed;
     if (feed?.isCurrent !== true) return Infinity;
-    return seq !== undefined && feed.since(channel, seq) !== undefined ? 0 : feed.size(channel);
+    return seq === undefined ? feed.size(channel) : Math.max(0, feed.seq(channel) - seq);
   }
 
   /**

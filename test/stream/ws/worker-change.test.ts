@@ -22,6 +22,7 @@ import {
   placement,
 } from "../../support/exchange/commands.js";
 import { type Json, Mirror, snapshotOf } from "./support/client.js";
+import { textsIn } from "./support/encoded.js";
 import { ids } from "./support/exchange.js";
 import { until } from "../../support/until.js";
 
@@ -121,9 +122,9 @@ describe("replicas and private feeds on a log", function () {
     ]);
     const book = await replicas.book(marketId, "CASH");
     expect(book?.orders.map((orders) => orders.map(({ price }) => price))).to.deep.equal([[400], []]);
-    const { batches, resumed } = (await replica.missed(new Map([[bitOf("book", "CASH"), 1]]))).finish();
+    const { frames, resumed } = (await replica.missed(new Map([[bitOf("book", "CASH"), 1]]))).finish();
     expect(resumed).to.equal(bitOf("book", "CASH"));
-    expect(batches).to.have.length(4);
+    expect(textsIn(frames)).to.have.length(4);
     await replica.prepareTrades();
     expect(JSON.parse(replica.market.snapshot(ALL, "CASH"))).to.have.nested.property(
       "trades.trades[0].seq",

@@ -108,7 +108,7 @@ describe("an outbox", () => {
   it("lets a client receive an answer of more than 8 MiB", async () => {
     const { outbox, received, client } = await pair();
     client.pause();
-    outbox.answer(["x".repeat(MAX_UNSENT_BYTES + 4_000_000)]);
+    outbox.answer("x".repeat(MAX_UNSENT_BYTES + 4_000_000));
     outbox.flush();
     outbox.deliver(textFrame("public"));
     client.resume();
@@ -119,7 +119,7 @@ describe("an outbox", () => {
   it("counts frames beside an answer, and all frames once the answer is received", async () => {
     const { outbox, received, client, server } = await pair();
     client.pause();
-    outbox.answer(["x".repeat(MAX_UNSENT_BYTES), "the end"]);
+    outbox.answer("x".repeat(MAX_UNSENT_BYTES), [textFrame("the end")]);
     outbox.flush();
     client.resume();
     await until(() => received.length === 2);
@@ -139,7 +139,7 @@ describe("an outbox", () => {
       outbox.flush();
     };
     for (let i = 0; outbox.droppedChunks === 0; i += 1) market(i);
-    outbox.answer(["a snapshot", "resumed batches"]);
+    outbox.answer("a snapshot", [textFrame("resumed batches")]);
     outbox.send("a heartbeat");
     outbox.sendPrivate("a fill");
     outbox.reply("a reply");

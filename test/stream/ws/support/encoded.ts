@@ -1,0 +1,19 @@
+/** Frames as a gateway encodes them. */
+
+/** Returns the JSON of unmasked text frames that follow each other in buffers. */
+export function textsIn(buffers: readonly Buffer[]): unknown[] {
+  const texts: unknown[] = [];
+  const all = Buffer.concat(buffers);
+  for (let at = 0; at < all.length;) {
+    const short = all.readUInt8(at + 1);
+    const [head, length] =
+      short < 126
+        ? [2, short]
+        : short === 126
+          ? [4, all.readUInt16BE(at + 2)]
+          : [10, Number(all.readBigUInt64BE(at + 2))];
+    texts.push(JSON.parse(all.toString("utf8", at + head, at + head + length)));
+    at += head + length;
+  }
+  return texts;
+}
