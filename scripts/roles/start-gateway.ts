@@ -516,6 +516,7 @@ async function orUnavailable<Value>(query: Promise<Value>): Promise<Value> {
 function reachableTail(tail: LogTail): Tail {
   return {
     follow: (actor, afterSeq, onEntries, onGap) => tail.follow(actor, afterSeq, onEntries, onGap),
+    read: (actor, afterSeq, throughSeq) => orUnavailable(tail.read(actor, afterSeq, throughSeq)),
     head: (actor) => orUnavailable(tail.head(actor)),
   };
 }

@@ -102,8 +102,11 @@ export interface GatewayExchange extends Exchange {
   ): Promise<Answered<LedgerReply>>;
 }
 
-/** Number of entries of an actor that a tail reads from the log at once. */
-export const PAGE_ENTRIES = 256;
+/** Earlier entries of an actor, and their size in the log. */
+export interface EarlierEntries<Delta> {
+  readonly entries: readonly Entry<Delta>[];
+  readonly bytes: number;
+}
 
 /** Follows the delta streams of actors. */
 export interface Tail {
@@ -120,6 +123,15 @@ export interface Tail {
     onEntries: (entries: readonly Entry<Delta>[]) => void,
     onGap: () => void,
   ): () => void;
+  /**
+   * Reads the entries after `afterSeq` through `throughSeq`, of which the last one is committed. Returns `undefined` when
+   * some of them are no longer in the log or cannot be parsed.
+   */
+  read<Delta extends AnyDelta>(
+    actor: ActorId,
+    afterSeq: number,
+    throughSeq: number,
+  ): Promise<EarlierEntries<Delta> | undefined>;
   /** Returns the seq of the last committed entry of an actor, 0 before the first. */
   head(actor: ActorId): Promise<number>;
 }

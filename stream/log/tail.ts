@@ -10,7 +10,7 @@ import type { EntryRead, InlineRecord, Listener, Log, Notification, StoredEntry 
 import { NOWHERE, type Position } from "./lineage.js";
 import type { Logger } from "./logger.js";
 import { continues, CorruptLog, parseEntry } from "./packing.js";
-import { type AnyDelta, type Entry, PAGE_ENTRIES, type Tail } from "./ports.js";
+import type { AnyDelta, EarlierEntries, Entry, Tail } from "./ports.js";
 
 export interface TailOptions {
   readonly log: Log;
@@ -18,6 +18,7 @@ export interface TailOptions {
   readonly logger: Logger;
 }
 
+const PAGE_ENTRIES = 500;
 const RETRY_MS = 100;
 
 interface Follower {
@@ -85,6 +86,27 @@ export class LogTail implements Tail {
     followed.followers.add(follower);
     this.#markDirty(actor);
     return () => this.#unfollow(partition, actor, follower);
+  }
+
+  async read<Delta extends AnyDelta>(
+    actor: ActorId,
+    afterSeq: number,
+    throughSeq: number,
+  ): Promise<EarlierEntries<Delta> | undefined> {
+    const read = { partition: partitionOf(actor), actor, afterSeq };
+    const [found] = await this.#options.log.readEntries([read], throughSeq - afterSeq);
+    const stored = (found?.entries ?? []).filter(({ seq }) => seq <= throughSeq);
+    try {
+      // The kind of the actor determines the type of its deltas, as in `follow`.
+      const entries = stored.map((entry) => parseEntry(actor, entry)) as unknown as Entry<Delta>[];
+      const [first] = entries;
+      const isWhole = first !== undefined && continues(first, afterSeq) && entries.at(-1)?.seq === throughSeq;
+      const bytes = stored.reduce((sum, { body }) => sum + body.length, 0);
+      return isWhole ? { entries, bytes } : undefined;
+    } catch (error) {
+      if (!(error instanceof CorruptLog)) throw error;
+      return undefined;
+    }
   }
 
   /** Passes an entry from a notification to the followers. Returns false when it must be read from the log instead. */

@@ -1,12 +1,14 @@
-/** Reads earlier entries of an actor through the `Tail` port, which otherwise delivers the entries to come. */
+/** Reads earlier entries of an actor, from the latest to the first. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ActorId } from "../../actors/actor.js";
 import type { AnyDelta, Entry, Tail } from "../log/ports.js";
-import { PAGE_ENTRIES, Unavailable } from "../log/ports.js";
 
-/** Number of entries that are read at once: a page of the tail, because the tail reads no less. */
-const WINDOW = PAGE_ENTRIES;
+/** Number of entries of the first window, and of the largest one. */
+const FIRST_WINDOW = 8;
+const MAX_WINDOW = 256;
+/** Size of a window in bytes, which take about 3 ms: entries differ in size by a factor of a thousand. */
+const WINDOW_BYTES = 128 * 1024;
 /** Pause after a window as a multiple of its time, and the longest one in ms. */
 const REST = 2;
 const MAX_REST_MS = 50;
@@ -14,50 +16,6 @@ const MAX_REST_MS = 50;
 const MAX_ENTRIES_BACK = 20_000;
 /** Time after which a resume is answered with a snapshot instead, in ms. */
 export const RESUME_MS = 10_000;
-const READ_TIMEOUT_MS = 5_000;
-
-/**
- * Returns the entries after `afterSeq` through `throughSeq`, or `undefined` when some were trimmed. Throws
- * `Unavailable` after 5 s.
- */
-function readEntries<Delta extends AnyDelta>(
-  tail: Tail,
-  actor: ActorId,
-  afterSeq: number,
-  throughSeq: number,
-): Promise<readonly Entry<Delta>[] | undefined> {
-  if (throughSeq <= afterSeq) return Promise.resolve([]);
-  return new Promise((resolve, reject) => {
-    const found: Entry<Delta>[] = [];
-    const done = new AbortController();
-    const end = (): void => {
-      done.abort();
-      clearTimeout(timer);
-    };
-    const timer = setTimeout(() => {
-      end();
-      reject(new Unavailable(`the log did not return the history of ${actor} in time`));
-    }, READ_TIMEOUT_MS);
-    const stop = tail.follow<Delta>(
-      actor,
-      afterSeq,
-      (entries) => {
-        if (done.signal.aborted) return;
-        for (const entry of entries) if (entry.seq <= throughSeq) found.push(entry);
-        if (found.at(-1)?.seq !== throughSeq) return;
-        end();
-        resolve(found);
-      },
-      () => {
-        end();
-        resolve(undefined);
-      },
-    );
-    // The tail may have delivered all entries before `follow` returned.
-    if (done.signal.aborted) stop();
-    else done.signal.addEventListener("abort", stop);
-  });
-}
 
 interface Waiting {
   /** Number of entries that the reader has read. */
@@ -140,19 +98,22 @@ export async function* lookBack<Delta extends AnyDelta>(
   const endMs = performance.now() + mostMs;
   let depth = 0;
   let furthest = Math.min(throughSeq, MAX_ENTRIES_BACK);
-  let isTrimmed = false;
+  let size = FIRST_WINDOW;
   while (depth < furthest) {
-    const next = isTrimmed ? Math.ceil((depth + furthest) / 2) : Math.min(furthest, depth + WINDOW);
+    const next = Math.min(furthest, depth + size);
     if (!(await turns.take(depth, endMs - performance.now()))) return;
     const beganMs = performance.now();
     try {
-      const entries = await readEntries<Delta>(tail, actor, throughSeq - next, throughSeq - depth);
-      if (entries === undefined) {
-        isTrimmed = true;
+      const read = await tail.read<Delta>(actor, throughSeq - next, throughSeq - depth);
+      if (read === undefined) {
         furthest = next - 1;
+        size = Math.ceil((furthest - depth) / 2);
       } else {
+        const fitting = Math.floor(((next - depth) * WINDOW_BYTES) / read.bytes);
+        // Twice as many at most, because the entries before these may be larger.
+        size = Math.min(MAX_WINDOW, 2 * size, Math.max(1, fitting));
         depth = next;
-        yield entries;
+        yield read.entries;
       }
     } finally {
       // A turn contains the work of the caller with the entries.

@@ -32,6 +32,7 @@ export class TradingMarket {
         this.#followers.add(follower);
         return () => this.#followers.delete(follower);
       },
+      read: () => Promise.resolve(undefined),
       head: () => Promise.resolve(this.#seq),
     };
   }

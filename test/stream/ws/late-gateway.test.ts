@@ -18,6 +18,7 @@ describe("a gateway that receives entries later than another gateway", () => {
     exchange.commit();
     const late: Tail = {
       head: (actor) => exchange.tail.head(actor),
+      read: (actor, afterSeq, throughSeq) => exchange.tail.read(actor, afterSeq, throughSeq),
       follow: (actor, afterSeq, onEntries, onGap) =>
         exchange.tail.follow(
           actor,

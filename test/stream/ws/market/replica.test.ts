@@ -206,6 +206,7 @@ describe("replicas", () => {
           const take: typeof onEntries = (entries) => (held.held ? undefined : onEntries(entries));
           return exchange.tail.follow(actor, afterSeq, take, onGap);
         },
+        read: (actor, afterSeq, throughSeq) => exchange.tail.read(actor, afterSeq, throughSeq),
         head: async (actor) => (await exchange.tail.head(actor)) - held.headLess,
       },
     } as ReturnType<typeof heldTail>;

@@ -1,7 +1,7 @@
 /** Delta streams in memory, delivered at times that the randomness of the test decides. */
 
 import type { ActorId, Batch } from "../../../../actors/actor.js";
-import type { AnyDelta, Entry, Tail } from "../../../../stream/log/ports.js";
+import type { AnyDelta, EarlierEntries, Entry, Tail } from "../../../../stream/log/ports.js";
 
 /** Returns a whole number below `n`. */
 export type Random = (n: number) => number;
@@ -19,6 +19,9 @@ export class MemoryTail implements Tail {
   readonly #entries = new Map<ActorId, Entry[]>();
   readonly #followers = new Set<Follower>();
   readonly #random: Random;
+
+  /** Size of an entry, as far as those who read earlier ones can tell. */
+  entryBytes = 1;
 
   constructor(random: Random = () => 0) {
     this.#random = random;
@@ -57,6 +60,18 @@ export class MemoryTail implements Tail {
 
   head(actor: ActorId): Promise<number> {
     return Promise.resolve(this.last(actor));
+  }
+
+  read<Delta extends AnyDelta>(
+    actor: ActorId,
+    afterSeq: number,
+    throughSeq: number,
+  ): Promise<EarlierEntries<Delta> | undefined> {
+    const entries = (this.#entries.get(actor) ?? []).filter(
+      ({ seq }) => seq > afterSeq && seq <= throughSeq,
+    ) as unknown as Entry<Delta>[];
+    const isWhole = entries.length === throughSeq - afterSeq;
+    return Promise.resolve(isWhole ? { entries, bytes: entries.length * this.entryBytes } : undefined);
   }
 
   follow<Delta extends AnyDelta>(

@@ -389,6 +389,7 @@ describe("private feeds", () => {
     const errors: unknown[] = [];
     const tail = {
       follow: () => expect.fail("the ledger has no position"),
+      read: () => expect.fail("the ledger has no position"),
       head: () => Promise.reject(new Error("unreachable")),
     };
     const onError = (error: unknown): number => errors.push(error);
