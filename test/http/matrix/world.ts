@@ -5,6 +5,7 @@ import { makeKey } from "../keys.js";
 import { ServiceTokens } from "../../../http/surface-b/auth/tokens.js";
 import { WebTokens } from "../../../http/auth/web-tokens.js";
 import { login, type Stack } from "../../support/stack.js";
+import { until } from "../../support/until.js";
 import { newMarket, newTrader, type TestKey, type TestTrader } from "../../support/traders.js";
 import { bearerCalls, callsOf, type Calls } from "../calls.js";
 import { askToken, newClient } from "../surface-b/client.js";
@@ -216,15 +217,21 @@ export async function makeWorld(stack: Stack): Promise<World> {
       return id;
     },
     async state() {
+      // On busy cores a trader may have to wait for the lists before these.
+      const served = (call: Calls, line: string): ReturnType<Calls> =>
+        until(
+          () => call(line),
+          ({ status }) => status !== 429,
+        );
       const asked = [
         ...["/money", "/traders", "/events", "/markets", "/ticks", "/geo", "/maintenance", "/emm-clients"],
         ...["/strike-requests", "/players", "/audit-log", "/quarantine"],
         ...["/operators", "/approvals"],
-      ].map((path) => operator(`GET /admin/v1${path}`));
+      ].map((path) => served(operator, `GET /admin/v1${path}`));
       const held = callers.flatMap((call) =>
         ["/v3/orders?status=OPEN,PENDING,FILLED,CANCELED,REJECTED", "/v3/account/orders", "/v3/safety/groups"]
           .concat("/v3/account/positions")
-          .map((path) => call(`GET ${path}`)),
+          .map((path) => served(call, `GET ${path}`)),
       );
       const managed = [manager, foreignManager, thirdManager].flatMap((call) =>
         ["/v3/keys", "/v3/account/subaccounts"].map((path) => call(`GET ${path}`)),

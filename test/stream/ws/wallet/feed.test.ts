@@ -3,6 +3,7 @@ import { emptyWallet } from "../../../../actors/ledger/state.js";
 import type { OpenOrder, WalletSnapshot } from "../../../../actors/ledger/types.js";
 import { contracts, millicents, ticks } from "../../../../actors/units.js";
 import { WalletFeed } from "../../../../stream/ws/wallet/feed.js";
+import type { WalletBase } from "../../../../stream/ws/wallet/fold.js";
 import { marketDefinition } from "../../../support/exchange/commands.js";
 import { usualLongestTurnMs } from "../../../support/loop/turns.js";
 import { until } from "../../../support/until.js";
@@ -15,6 +16,29 @@ const WALLET: WalletSnapshot = {
   orders: { seq: 0, open: [] },
   positions: { seq: 0, positions: [] },
 };
+
+function openOrder(orderId: string): OpenOrder {
+  return {
+    orderId,
+    marketId: "m",
+    outcome: 0,
+    currency: "CASH",
+    price: ticks(500),
+    qty: contracts(10),
+    tif: "GTC",
+    status: "OPEN",
+  };
+}
+
+/** Returns a feed that begins with this wallet, and must not fail. */
+function feedOf(wallet: WalletBase): WalletFeed {
+  return new WalletFeed({
+    snapshot: () => Promise.resolve(wallet),
+    market: (marketId) => Promise.resolve({ ...marketDefinition(), marketId }),
+    onError: (error) => expect.fail(String(error)),
+    onFailed: (error) => expect.fail(String(error)),
+  });
+}
 
 describe("the feed of a wallet", () => {
   it("keeps the markets that the wallet is in, and not all that it was ever in", async () => {
@@ -60,23 +84,8 @@ describe("the feed of a wallet", () => {
   });
 
   it("does not need an order that was amended and canceled between two pages of its wallet", async () => {
-    const order: OpenOrder = {
-      orderId: "kept",
-      marketId: "m",
-      outcome: 0,
-      currency: "CASH",
-      price: ticks(500),
-      qty: contracts(10),
-      tif: "GTC",
-      status: "OPEN",
-    };
     const pageSeqs = [1, 4].map((seq) => ({ orders: seq, positions: 0 }));
-    const feed = new WalletFeed({
-      snapshot: () => Promise.resolve({ ...WALLET, orders: { seq: 1, open: [order] }, pageSeqs }),
-      market: (marketId) => Promise.resolve({ ...marketDefinition(), marketId }),
-      onError: (error) => expect.fail(String(error)),
-      onFailed: (error) => expect.fail(String(error)),
-    });
+    const feed = feedOf({ ...WALLET, orders: { seq: 1, open: [openOrder("kept")] }, pageSeqs });
     const delta = { type: "order", wallet: "w", marketId: "m" } as const;
     const reduce = (orderId: string, seq: number): void =>
       feed.push({ ts: seq, deltas: [{ ...delta, kind: "reduce", orderId, seq, remaining: contracts(5) }] });
@@ -98,22 +107,8 @@ describe("the feed of a wallet", () => {
   });
 
   it("serializes only the orders that have changed since its last snapshot", async () => {
-    const open = Array.from({ length: 5_000 }, (_, n): OpenOrder => ({
-      orderId: `order ${n}`,
-      marketId: "m",
-      outcome: 0,
-      currency: "CASH",
-      price: ticks(500),
-      qty: contracts(10),
-      tif: "GTC",
-      status: "OPEN",
-    }));
-    const feed = new WalletFeed({
-      snapshot: () => Promise.resolve({ ...WALLET, orders: { seq: 0, open } }),
-      market: (marketId) => Promise.resolve({ ...marketDefinition(), marketId }),
-      onError: (error) => expect.fail(String(error)),
-      onFailed: (error) => expect.fail(String(error)),
-    });
+    const open = Array.from({ length: 5_000 }, (_, n) => openOrder(`order ${n}`));
+    const feed = feedOf({ ...WALLET, orders: { seq: 0, open } });
     await feed.ready;
     let slices = 0;
     const slice = async <Result>(run: () => Result): Promise<Result> => {
