@@ -127,6 +127,32 @@ describe("replicas", () => {
     expect(trades.trades.map(({ seq }) => seq)).to.deep.equal(Array.from({ length: 50 }, (_, i) => 12 + i));
   });
 
+  it("load the trades again for the next reader when the log could not be read", async () => {
+    const { marketId, outcomes } = exchange.createMarket(2);
+    await place(ann, outcomes[0]?.outcomeId, "0.400");
+    await place(bob, outcomes[1]?.outcomeId, "0.600");
+    let failures = 1;
+    const tail: Tail = {
+      follow: (actor, afterSeq, onEntries, onGap) => exchange.tail.follow(actor, afterSeq, onEntries, onGap),
+      head: (actor) => exchange.tail.head(actor),
+      read: (actor, afterSeq, throughSeq) => {
+        failures -= 1;
+        if (failures >= 0) return Promise.reject(new Unavailable("the log is away"));
+        return exchange.tail.read(actor, afterSeq, throughSeq);
+      },
+    };
+    const own = new Replicas({ tail, load: exchange.load, onError: (e) => errors.push(e) });
+    const replica = await own.acquire(marketId);
+    const failure: unknown = await replica?.prepareTrades().catch((error: unknown) => error);
+    expect(failure).to.be.instanceOf(Unavailable);
+    await replica?.prepareTrades();
+    expect(
+      JSON.parse(replica?.market.snapshot(bitOf("trades", "CASH"), "CASH") ?? ""),
+    ).to.have.nested.property("trades.trades[0].seq", 1);
+    own.release(marketId);
+    await own.close();
+  });
+
   it("resume every batch since a seq, and nothing when some of them were trimmed", async () => {
     const { marketId, outcomes } = exchange.createMarket(2);
     for (let i = 0; i < 5; i += 1) await place(ann, outcomes[0]?.outcomeId, "0.400");
