@@ -107,8 +107,8 @@ const PAUSE = 3;
 const MAX_PAUSE_MS = 30;
 
 /**
- * Reads one page in slices of one state of the tables, with a pause after each slice: a long page leaves up to three quarters of
- * the time to others, here and in Postgres. `read` reads a slice. Throws `InvalidCursor`.
+ * Reads one page in slices of one state of the tables, with a pause after each slice: a long page leaves up to three
+ * quarters of the time to others, here and in Postgres. `read` reads a slice. Throws `InvalidCursor`.
  */
 export async function pageInSlices<Row>(
   db: Database,

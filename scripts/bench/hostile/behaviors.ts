@@ -107,6 +107,18 @@ function isRefusal(frame: Buffer): boolean {
   return /^\{"nonce":\d+,"code"/.test(frame.toString("latin1", 0, 40));
 }
 
+/** Sends a request every 30 ms until the socket closes. */
+function askOften(attackers: Attackers, socket: WebSocket, requestOf: (nonce: number) => object): void {
+  socket.on("message", (data: Buffer) => attackers.count(!isRefusal(data)));
+  let nonce = 0;
+  const timer = setInterval(() => {
+    nonce += 1;
+    socket.send(JSON.stringify({ nonce, ...requestOf(nonce) }));
+    attackers.sent();
+  }, 30);
+  socket.once("close", () => clearInterval(timer));
+}
+
 const order = (outcomeId: string, price: string, qty: number, tif: string): object => ({
   outcomeId,
   price,
@@ -242,14 +254,7 @@ export const BEHAVIORS: readonly Behavior[] = [
           markets: { [attackers.facts.marketId]: "book" },
           private: ["orders", "positions"],
         };
-        socket.on("message", (data: Buffer) => attackers.count(!isRefusal(data)));
-        let nonce = 0;
-        const timer = setInterval(() => {
-          nonce += 1;
-          socket.send(JSON.stringify({ nonce, snapshot: selection }));
-          attackers.sent();
-        }, 30);
-        socket.once("close", () => clearInterval(timer));
+        askOften(attackers, socket, () => ({ snapshot: selection }));
       }),
   },
   {
@@ -262,15 +267,8 @@ export const BEHAVIORS: readonly Behavior[] = [
           private: ["orders", "positions"],
           since: { [market]: { book: 1, bbo: 1, trades: 1 }, orders: 1, positions: 1 },
         };
-        socket.on("message", (data: Buffer) => attackers.count(!isRefusal(data)));
-        let nonce = 0;
-        const timer = setInterval(() => {
-          nonce += 1;
-          const request = nonce % 2 === 1 ? { subscribe } : { unsubscribe: [market, "PRIVATE"] };
-          socket.send(JSON.stringify({ nonce, ...request }));
-          attackers.sent();
-        }, 30);
-        socket.once("close", () => clearInterval(timer));
+        const unsubscribe = [market, "PRIVATE"];
+        askOften(attackers, socket, (nonce) => (nonce % 2 === 1 ? { subscribe } : { unsubscribe }));
       }),
   },
   {
