@@ -102,10 +102,12 @@ export interface GatewayExchange extends Exchange {
   ): Promise<Answered<LedgerReply>>;
 }
 
-/** Earlier entries of an actor, and their size in the log. */
-export interface EarlierEntries<Delta> {
-  readonly entries: readonly Entry<Delta>[];
+/** An earlier entry of an actor, as it is stored. */
+export interface EarlierEntry<Delta> {
+  /** Size in the log. */
   readonly bytes: number;
+  /** Returns the entry, or `undefined` when it cannot be read. */
+  readonly parse: () => Entry<Delta> | undefined;
 }
 
 /** Follows the delta streams of actors. */
@@ -125,13 +127,13 @@ export interface Tail {
   ): () => void;
   /**
    * Reads the entries after `afterSeq` through `throughSeq`, of which the last one is committed. Returns `undefined` when
-   * some of them are no longer in the log or cannot be parsed.
+   * some of them are no longer in the log, or the first one cannot be parsed.
    */
   read<Delta extends AnyDelta>(
     actor: ActorId,
     afterSeq: number,
     throughSeq: number,
-  ): Promise<EarlierEntries<Delta> | undefined>;
+  ): Promise<readonly EarlierEntry<Delta>[] | undefined>;
   /** Returns the seq of the last committed entry of an actor, 0 before the first. */
   head(actor: ActorId): Promise<number>;
 }

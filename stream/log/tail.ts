@@ -10,7 +10,7 @@ import type { EntryRead, InlineRecord, Listener, Log, Notification, StoredEntry 
 import { NOWHERE, type Position } from "./lineage.js";
 import type { Logger } from "./logger.js";
 import { continues, CorruptLog, parseEntry } from "./packing.js";
-import type { AnyDelta, EarlierEntries, Entry, Tail } from "./ports.js";
+import type { AnyDelta, EarlierEntry, Entry, Tail } from "./ports.js";
 
 export interface TailOptions {
   readonly log: Log;
@@ -92,21 +92,18 @@ export class LogTail implements Tail {
     actor: ActorId,
     afterSeq: number,
     throughSeq: number,
-  ): Promise<EarlierEntries<Delta> | undefined> {
+  ): Promise<readonly EarlierEntry<Delta>[] | undefined> {
     const read = { partition: partitionOf(actor), actor, afterSeq };
     const [found] = await this.#options.log.readEntries([read], throughSeq - afterSeq);
     const stored = (found?.entries ?? []).filter(({ seq }) => seq <= throughSeq);
-    try {
+    const earlier = stored.map((entry) => ({
+      bytes: entry.body.length,
       // The kind of the actor determines the type of its deltas, as in `follow`.
-      const entries = stored.map((entry) => parseEntry(actor, entry)) as unknown as Entry<Delta>[];
-      const [first] = entries;
-      const isWhole = first !== undefined && continues(first, afterSeq) && entries.at(-1)?.seq === throughSeq;
-      const bytes = stored.reduce((sum, { body }) => sum + body.length, 0);
-      return isWhole ? { entries, bytes } : undefined;
-    } catch (error) {
-      if (!(error instanceof CorruptLog)) throw error;
-      return undefined;
-    }
+      parse: () => readableEntry(actor, entry) as unknown as Entry<Delta> | undefined,
+    }));
+    const first = earlier[0]?.parse();
+    const isWhole = first !== undefined && continues(first, afterSeq) && stored.at(-1)?.seq === throughSeq;
+    return isWhole ? earlier : undefined;
   }
 
   /** Passes an entry from a notification to the followers. Returns false when it must be read from the log instead. */
@@ -363,4 +360,14 @@ function lacksEntries(entries: readonly Entry[], afterSeq: number): boolean {
   return entries.some(
     ({ seq, resumed }) => resumed !== undefined && resumed.after < afterSeq && afterSeq < seq,
   );
+}
+
+/** Returns a parsed entry, or `undefined` when it is corrupt or of a newer build. */
+function readableEntry(actor: ActorId, stored: StoredEntry): Entry<unknown> | undefined {
+  try {
+    return parseEntry(actor, stored);
+  } catch (error) {
+    if (error instanceof CorruptLog) return undefined;
+    throw error;
+  }
 }

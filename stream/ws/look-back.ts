@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ActorId } from "../../actors/actor.js";
-import type { AnyDelta, Entry, Tail } from "../log/ports.js";
+import type { AnyDelta, EarlierEntry, Entry, Tail } from "../log/ports.js";
 
 /** Number of entries of the first window, and of the largest one. */
 const FIRST_WINDOW = 8;
@@ -86,8 +86,7 @@ export async function inTurn<Result>(piece: () => Result, turns = TURNS): Promis
 
 /**
  * Yields the entries of an actor through `throughSeq` in windows, the latest one first, until the first entry of the actor,
- * or until no older ones are left, or for `mostMs` (default without end). A window that reaches into trimmed entries is
- * narrowed to those that remain. Throws `Unavailable`.
+ * or until no older ones are left or one cannot be parsed, or for `mostMs` (default without end). Throws `Unavailable`.
  */
 export async function* lookBack<Delta extends AnyDelta>(
   tail: Tail,
@@ -99,25 +98,51 @@ export async function* lookBack<Delta extends AnyDelta>(
   let depth = 0;
   let furthest = Math.min(throughSeq, MAX_ENTRIES_BACK);
   let size = FIRST_WINDOW;
-  while (depth < furthest) {
-    const next = Math.min(furthest, depth + size);
-    if (!(await turns.take(depth, endMs - performance.now()))) return;
+  /** Entries that are read and not yielded. */
+  let read: readonly EarlierEntry<Delta>[] = [];
+  while (read.length > 0 || depth < furthest) {
+    if (!(await turns.take(depth - read.length, endMs - performance.now()))) return;
     const beganMs = performance.now();
     try {
-      const read = await tail.read<Delta>(actor, throughSeq - next, throughSeq - depth);
-      if (read === undefined) {
-        furthest = next - 1;
-        size = Math.ceil((furthest - depth) / 2);
-      } else {
-        const fitting = Math.floor(((next - depth) * WINDOW_BYTES) / read.bytes);
-        // Twice as many at most, because the entries before these may be larger.
-        size = Math.min(MAX_WINDOW, 2 * size, Math.max(1, fitting));
+      if (read.length === 0) {
+        const next = Math.min(furthest, depth + size);
+        const found = await tail.read<Delta>(actor, throughSeq - next, throughSeq - depth);
+        if (found === undefined) {
+          // Some are trimmed; those that remain are found by halves.
+          furthest = next - 1;
+          size = Math.ceil((furthest - depth) / 2);
+          continue;
+        }
+        read = found;
         depth = next;
-        yield read.entries;
+        size = nextSize(found, size);
       }
+      const window = lastWindow(read);
+      read = read.slice(0, -window.length);
+      const entries = window.map(({ parse }) => parse());
+      const unreadable = entries.lastIndexOf(undefined);
+      yield entries.slice(unreadable + 1).filter((entry) => entry !== undefined);
+      if (unreadable >= 0) return;
     } finally {
       // A turn contains the work of the caller with the entries.
       void turns.end(performance.now() - beganMs);
     }
   }
+}
+
+/** Returns the number of entries to read after these: twice as many at most, because they may be larger. */
+function nextSize(read: readonly EarlierEntry<unknown>[], size: number): number {
+  const bytes = read.reduce((sum, entry) => sum + entry.bytes, 0);
+  return Math.min(MAX_WINDOW, 2 * size, Math.max(1, Math.floor((read.length * WINDOW_BYTES) / bytes)));
+}
+
+/** Returns the last entries that fit into a window, one at least: entries may be much larger than those before them. */
+function lastWindow<Delta>(read: readonly EarlierEntry<Delta>[]): readonly EarlierEntry<Delta>[] {
+  let bytes = 0;
+  let from = read.length;
+  for (; from > 0; from -= 1) {
+    bytes += read[from - 1]?.bytes ?? 0;
+    if (bytes > WINDOW_BYTES && from < read.length) break;
+  }
+  return read.slice(from);
 }

@@ -10,7 +10,7 @@ import { type Entry, type Tail, Unavailable } from "../../log/ports.js";
 import { bitOf, type Mask } from "../channels.js";
 import { lookBack, RESUME_MS } from "../look-back.js";
 import { PublicMarket, TRADE_BATCHES } from "./public-market.js";
-import { PendingResume } from "./resume.js";
+import { PastFrames, PendingResume, type Seqs } from "./resume.js";
 import { publicBatch, type PublicBatch } from "../wire.js";
 
 const RELOAD_MS = 500;
@@ -113,21 +113,19 @@ export class Replica {
    * Reads every batch after the seqs of `since`, and records new batches from now on. The returned `finish` must be
    * called; it returns the batches up to that moment, so that the next batch follows them.
    */
-  async missed(since: ReadonlyMap<Mask, number>): Promise<PendingResume> {
+  async missed(since: Seqs): Promise<PendingResume> {
     // The watcher has later seqs from another gateway; an answer from the present state would be older than these.
     if ([...since].some(([bit, seq]) => seq > this.#market.seqOf(bit))) await this.catchUp();
     const recorded: PublicBatch[] = [];
     const stop = this.onBatch((batch) => recorded.push(batch));
-    const behind = [...since].filter(([bit, seq]) => seq < this.#market.seqOf(bit));
+    const began = new Map([...since.keys()].map((bit) => [bit, this.#market.seqOf(bit)]));
     try {
-      const past = await this.#pastBatches(
-        behind.map(([bit, seq]) => [bit, seq + 1]),
-        RESUME_MS,
-      );
+      const past = await this.#pastFrames(since, began);
       return new PendingResume({
         identity: this.#market.identity,
-        since,
-        past,
+        since: past.complete,
+        began,
+        past: past.frames,
         recorded,
         stopRecording: stop,
         seqNow: (bit) => this.#market.seqOf(bit),
@@ -264,48 +262,59 @@ export class Replica {
 
   async #loadPastTrades(): Promise<void> {
     const market = this.#market;
-    const firsts = CURRENCIES.flatMap((currency): [Mask, number][] => {
+    const from = new Map<Mask, number>();
+    for (const currency of CURRENCIES) {
       const last = market.seq("trades", currency);
-      return last === 0 ? [] : [[bitOf("trades", currency), Math.max(1, last - TRADE_BATCHES + 1)]];
-    });
-    market.addPastTrades(await this.#pastBatches(firsts));
+      if (last > 0) from.set(bitOf("trades", currency), Math.max(0, last - TRADE_BATCHES));
+    }
+    market.addPastTrades(from.size === 0 ? [] : await this.#batchesAfter(from));
   }
 
-  /**
-   * Returns the parts of public batches from the wanted seq of each channel up to now. Some are missing when they were
-   * trimmed, or could not be read within `mostMs`.
-   */
-  async #pastBatches(
-    wanted: readonly (readonly [Mask, number])[],
-    mostMs = Infinity,
-  ): Promise<readonly PublicBatch[]> {
-    if (wanted.length === 0) return [];
-    const { identity } = this.#market;
-    const from = new Map(wanted);
-    const missing = new Map(wanted);
-    const windows: PublicBatch[][] = [];
-    const entries = lookBack<MarketDelta>(this.#source.tail, marketActor(this.marketId), this.#appliedSeq, {
-      mostMs,
-    });
-    for await (const window of entries) {
-      const batches = window
-        .flatMap((entry) => entry.batches.map((batch) => publicBatch(identity, batch)))
+  /** Returns the parts of public batches after these seqs up to now, or those that were not trimmed. */
+  async #batchesAfter(from: Seqs): Promise<readonly PublicBatch[]> {
+    const missing = new Set(from.keys());
+    const windows: (readonly PublicBatch[])[] = [];
+    for await (const batches of this.#lookBack(this.#appliedSeq)) {
+      const wanted = batches
         .map(({ ts, parts }) => ({
           ts,
-          parts: parts.filter((part) => part.seq >= (from.get(part.bit) ?? Infinity)),
+          parts: parts.filter(({ bit, seq }) => seq > (from.get(bit) ?? Infinity)),
         }))
         .filter(({ parts }) => parts.length > 0);
-      windows.push(batches);
-      for (const [bit, seq] of missing) if (contains(batches, bit, seq)) missing.delete(bit);
-      if (missing.size === 0 || this.#isClosed()) break;
+      windows.push(wanted);
+      for (const { parts } of wanted)
+        for (const { bit, seq } of parts) if (seq === (from.get(bit) ?? 0) + 1) missing.delete(bit);
+      if (missing.size === 0) break;
     }
     return windows.toReversed().flat();
   }
-}
 
-/** Returns true when the batches have this seq of the channel with this bit. */
-function contains(batches: readonly PublicBatch[], bit: Mask, seq: number): boolean {
-  return batches.some((batch) => batch.parts.some((part) => part.bit === bit && part.seq === seq));
+  /**
+   * Returns the frames of the batches after the seqs of `since` up to those of `began`, the present ones. A channel is not
+   * complete when some of its batches were trimmed, or could not be read within 10 s.
+   */
+  async #pastFrames(since: Seqs, began: Seqs, throughSeq = this.#appliedSeq): Promise<PastFrames> {
+    const past = new PastFrames(this.#market.identity, since, began);
+    if (past.isComplete()) return past;
+    for await (const batches of this.#lookBack(throughSeq, RESUME_MS)) {
+      past.add(batches);
+      if (past.isComplete()) return past;
+    }
+    // A frame has all channels of its batch, so those that are complete are read again without the others.
+    return past.complete.size === 0 ? past : this.#pastFrames(past.complete, began, throughSeq);
+  }
+
+  /** Yields the public batches of the entries through `throughSeq` in windows, the latest one first, for `mostMs`. */
+  async *#lookBack(throughSeq: number, mostMs = Infinity): AsyncGenerator<readonly PublicBatch[]> {
+    const { identity } = this.#market;
+    const entries = lookBack<MarketDelta>(this.#source.tail, marketActor(this.marketId), throughSeq, {
+      mostMs,
+    });
+    for await (const window of entries) {
+      yield window.flatMap(({ batches }) => batches.map((batch) => publicBatch(identity, batch)));
+      if (this.#isClosed()) return;
+    }
+  }
 }
 
 /** Reads the state of a market and keeps its public part. */

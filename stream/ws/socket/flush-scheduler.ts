@@ -8,7 +8,7 @@ export interface Flushable {
 /** Flushes at the end of the tick, each scheduled room once and then each scheduled outbox once. */
 export class FlushScheduler {
   readonly #rooms = new Set<Flushable>();
-  readonly #outboxes = new Set<Flushable>();
+  #outboxes = new Set<Flushable>();
   #scheduled = false;
 
   scheduleRoom(room: Flushable): void {
@@ -27,9 +27,11 @@ export class FlushScheduler {
     setImmediate(() => {
       for (const room of this.#rooms) room.flush();
       this.#rooms.clear();
-      for (const outbox of this.#outboxes) outbox.flush();
-      this.#outboxes.clear();
+      const outboxes = this.#outboxes;
+      // An outbox that is scheduled during its flush comes again in the next tick.
+      this.#outboxes = new Set();
       this.#scheduled = false;
+      for (const outbox of outboxes) outbox.flush();
     });
   }
 }

@@ -20,7 +20,7 @@ import type { Replica } from "../market/replica.js";
 import type { Resumed } from "../market/resume.js";
 import type { WalletFeed } from "../wallet/feed.js";
 import type { PrivateBatch } from "../wallet/fold.js";
-import type { WatchedWallet } from "../wallet/wallets.js";
+import type { MissedBatches, WatchedWallet } from "../wallet/wallets.js";
 
 /** Name of a field of an answer, and its JSON. */
 export type Field = readonly [name: string, json: string];
@@ -56,12 +56,10 @@ export function privateSnapshotFields(
 export function missedPrivateBatches(
   wallet: WatchedWallet | undefined,
   channels: readonly PrivateChannel[],
-  since: Since | undefined,
-): ReadonlyMap<PrivateChannel, readonly PrivateBatch[]> {
-  const replayed = new Map<PrivateChannel, readonly PrivateBatch[]>();
+): ReadonlyMap<PrivateChannel, MissedBatches> {
+  const replayed = new Map<PrivateChannel, MissedBatches>();
   for (const channel of channels) {
-    const seq = since?.[channel];
-    const missed = seq === undefined ? undefined : wallet?.missed(channel, seq);
+    const missed = wallet?.missed(channel);
     if (missed !== undefined) replayed.set(channel, missed);
   }
   return replayed;

@@ -93,7 +93,7 @@ export class Subscriptions {
       const resumed = missed?.finish();
       return { replica, mask, resumed };
     });
-    const replayed = missedPrivateBatches(wallet, channels, since);
+    const replayed = missedPrivateBatches(wallet, channels);
     const shown = channels.filter((channel) => !replayed.has(channel));
     const answer = reply(nonce, [
       subscribedField(prepared.direct, prepared.events, channels),
@@ -105,7 +105,10 @@ export class Subscriptions {
       ...(since === undefined ? [] : [resumedField(since, currency, joined, new Set(replayed.keys()))]),
     ]);
     const missed = joined.flatMap(({ resumed }) => resumed?.frames ?? []);
-    const missedOwn = [...replayed.values()].flatMap((batches) => batches.map(privateFrame));
+    const missedOwn = [...replayed.values()].flatMap(({ past, kept }) => [
+      ...past,
+      ...kept.map(privateFrame),
+    ]);
     this.#outbox.answer(answer, [...missed, ...missedOwn]);
     if (wallet !== undefined) this.#watchWallet(wallet, channels);
   }
@@ -257,7 +260,7 @@ export class Subscriptions {
     try {
       await this.#shared.longWork.run(`stream ${this.#caller.traderId}`, bounds, async (pieces) => {
         const prepared = await this.#prepare(selection, since);
-        await this.#prepareRows(prepared, since, pieces);
+        await this.#prepareRows(prepared, pieces);
         await pieces.piece(() => answer(prepared));
       });
     } catch (error) {
@@ -269,13 +272,13 @@ export class Subscriptions {
   }
 
   /** Serializes the orders and positions that an answer shows, and the batches that it replays, in pieces. */
-  async #prepareRows(prepared: Prepared, since: Since | undefined, pieces: Pieces): Promise<void> {
+  async #prepareRows(prepared: Prepared, pieces: Pieces): Promise<void> {
     const { markets, wallet, channels } = prepared;
-    const replayed = missedPrivateBatches(wallet, channels, since);
+    const replayed = missedPrivateBatches(wallet, channels);
     const shown = channels.filter((channel) => !replayed.has(channel));
     try {
       for (const { missed } of markets) await missed?.prepare(pieces);
-      for (const batches of replayed.values()) await encodeInPieces(batches, pieces);
+      for (const { kept } of replayed.values()) await encodeInPieces(kept, pieces);
       for (const channel of shown) await wallet?.feed.prepareSnapshot(channel, pieces);
     } catch (error) {
       this.#release(prepared);

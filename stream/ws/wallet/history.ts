@@ -8,15 +8,21 @@ import type { Entry, Tail } from "../../log/ports.js";
 import { inTurn, lookBack, RESUME_MS } from "../look-back.js";
 import { PRIVATE_CHANNELS, type PrivateChannel } from "../channels.js";
 import type { Catalog, MarketIdentity } from "../ports.js";
+import { textFrame } from "../socket/outbox.js";
 import { type PrivateBatch, type WalletDelta, walletDeltas, WalletFold } from "./fold.js";
 
 /** Batches that are folded at once, which takes about 1 ms. */
-const FOLDED_AT_ONCE = 250;
+const FOLDED_AT_ONCE = 100;
 
 /** Last seqs that a watcher has; an absent channel is not requested. */
 export type PrivateSince = Partial<Readonly<Record<PrivateChannel, number | undefined>>>;
-/** Missed batches by channel; a channel is absent when some of its batches were trimmed. */
-export type MissedBatches = ReadonlyMap<PrivateChannel, readonly PrivateBatch[]>;
+
+/** The batches of one channel after the seq of the watcher. */
+export interface ReadBatches {
+  readonly lastSeq: number;
+  /** Frames from the first to the last; each buffer holds whole frames. */
+  readonly frames: readonly Buffer[];
+}
 
 /** Sources of the log and of the names of outcomes. */
 export interface HistorySource {
@@ -26,8 +32,8 @@ export interface HistorySource {
 
 /**
  * Returns every batch after the seqs of `since`, by channel; a channel is absent when some of its batches were trimmed, or
- * could not be read within 10 s. `open` are the open orders of the wallet, because the wire form of a delta includes fields of its order. Throws
- * `Unavailable`.
+ * could not be read within 10 s. `open` are the open orders of the wallet, because the wire form of a delta includes fields
+ * of its order. Throws `Unavailable`.
  */
 export async function readMissed(
   { tail, catalog }: HistorySource,
@@ -37,38 +43,72 @@ export async function readMissed(
     open,
   }: { readonly shard: number; readonly wallet: string; readonly open: readonly OpenOrder[] },
   since: PrivateSince,
-): Promise<MissedBatches> {
+): Promise<ReadonlyMap<PrivateChannel, ReadBatches>> {
   const actor = ledgerActor(shard);
-  const windows: (readonly Batch<WalletDelta>[])[] = [];
+  /** Slices of batches as JSON, outside the heap: they are needed again when the first one is found. */
+  const slices: Buffer[] = [];
   const found = new Found(since, open);
   const head = await tail.head(actor);
   for await (const entries of lookBack<LedgerDelta>(tail, actor, head, { mostMs: RESUME_MS })) {
     const window = ownBatches(entries, wallet);
-    windows.push(window);
+    for (let end = window.length; end > 0; end -= FOLDED_AT_ONCE)
+      slices.push(Buffer.from(JSON.stringify(window.slice(Math.max(0, end - FOLDED_AT_ONCE), end))));
     found.add(window);
     if (found.isComplete) break;
   }
-  const own = windows.toReversed().flat();
-  const complete = found.complete;
   const markets = new Map<string, MarketIdentity>();
-  for (const marketId of new Set(own.flatMap(({ deltas }) => deltas.map((delta) => delta.marketId)))) {
+  for (const marketId of found.marketIds) {
     const market = await catalog.market(marketId);
     if (market !== undefined) markets.set(marketId, market);
   }
-  const from = (channel: PrivateChannel): number =>
-    complete.includes(channel) ? (since[channel] ?? Infinity) : Infinity;
+  const missed = new Missed(since, found.complete);
   const fold = new WalletFold(markets, {
-    orders: { seq: from("orders"), open },
-    positions: { seq: from("positions"), positions: [] },
+    orders: { seq: missed.since("orders"), open },
+    positions: { seq: missed.since("positions"), positions: [] },
   });
-  const missed = new Map<PrivateChannel, PrivateBatch[]>(complete.map((channel) => [channel, []]));
-  for (let from = 0; from < own.length; from += FOLDED_AT_ONCE) {
-    const slice = own.slice(from, from + FOLDED_AT_ONCE);
+  for (const slice of slices.toReversed()) {
     await inTurn(() => {
-      for (const batch of slice) for (const out of fold.apply(batch)) missed.get(out.channel)?.push(out);
+      const batches = JSON.parse(slice.toString()) as readonly Batch<WalletDelta>[];
+      missed.add(batches.flatMap((batch) => fold.apply(batch)));
     });
   }
-  return missed;
+  return missed.whole;
+}
+
+/** The missed batches of the channels that are complete. */
+class Missed {
+  readonly #read: ReadonlyMap<
+    PrivateChannel,
+    { readonly since: number; lastSeq: number; count: number; frames: Buffer[] }
+  >;
+
+  constructor(since: PrivateSince, complete: readonly PrivateChannel[]) {
+    this.#read = new Map(
+      complete.map((channel) => {
+        const seq = since[channel] ?? 0;
+        return [channel, { since: seq, lastSeq: seq, count: 0, frames: [] }];
+      }),
+    );
+  }
+
+  /** Returns the seq after which the batches of a channel are missed, `Infinity` when it is not complete. */
+  since(channel: PrivateChannel): number {
+    return this.#read.get(channel)?.since ?? Infinity;
+  }
+
+  add(batches: readonly PrivateBatch[]): void {
+    for (const [channel, read] of this.#read) {
+      const own = batches.filter((batch) => batch.channel === channel);
+      read.count += own.length;
+      read.lastSeq = own.at(-1)?.seq ?? read.lastSeq;
+      if (own.length > 0) read.frames.push(Buffer.concat(own.map(({ frame }) => textFrame(frame))));
+    }
+  }
+
+  /** The channels without a gap. */
+  get whole(): ReadonlyMap<PrivateChannel, ReadBatches> {
+    return new Map([...this.#read].filter(([, { since, lastSeq, count }]) => count === lastSeq - since));
+  }
 }
 
 /** Returns the parts of the entries that concern the wallet. */
@@ -90,6 +130,8 @@ class Found {
   readonly #described: Set<string>;
   /** Orders with a missed delta whose wire form includes fields of the order, and whose acceptance is not found. */
   readonly #undescribed = new Set<string>();
+  /** Markets of the batches that were added. */
+  readonly marketIds = new Set<string>();
 
   constructor(since: PrivateSince, open: readonly OpenOrder[]) {
     this.#since = since;
@@ -113,6 +155,7 @@ class Found {
   /** Adds the batches before those that were added. */
   add(batches: readonly Batch<WalletDelta>[]): void {
     for (const delta of batches.flatMap(({ deltas }) => deltas)) {
+      this.marketIds.add(delta.marketId);
       switch (delta.type) {
         case "accepted":
           this.#described.add(delta.order.orderId);

@@ -10,7 +10,7 @@ import { PRIVATE_CHANNELS, type PrivateChannel } from "../channels.js";
 import type { Catalog } from "../ports.js";
 import { WalletFeed } from "./feed.js";
 import { type PrivateBatch, walletDeltas } from "./fold.js";
-import { type MissedBatches, type PrivateSince, readMissed } from "./history.js";
+import { type PrivateSince, type ReadBatches, readMissed } from "./history.js";
 import { Ledgers } from "./ledgers.js";
 import { readWalletBase, walletQueries } from "./read-wallet.js";
 
@@ -45,11 +45,22 @@ interface CachedFeed {
   eviction: ReturnType<typeof setTimeout> | undefined;
 }
 
+/** Batches that a watcher has missed. */
+export interface MissedBatches {
+  /** Frames of the batches that the feed no longer keeps; each buffer holds whole frames. */
+  readonly past: readonly Buffer[];
+  /** The batches after those. */
+  readonly kept: readonly PrivateBatch[];
+}
+
 /** A watched wallet. `stop` must be called once. */
 export interface WatchedWallet {
   readonly feed: WalletFeed;
-  /** Returns every batch after `seq` up to now, or `undefined` when some of them are no longer available. */
-  missed(channel: PrivateChannel, seq: number): readonly PrivateBatch[] | undefined;
+  /**
+   * Returns every batch after the seq of the watcher up to now, or `undefined` when the watcher has none or some of the
+   * batches are no longer available.
+   */
+  missed(channel: PrivateChannel): MissedBatches | undefined;
   stop(): void;
 }
 
@@ -124,10 +135,10 @@ export class Wallets {
     }
     try {
       await this.#catchUp(shard, wallet, cached.feed, since);
-      const missed = await this.#readOlder(shard, wallet, cached.feed, since);
+      const older = await this.#readOlder(shard, wallet, cached.feed, since);
       return {
         feed: cached.feed,
-        missed: (channel, seq) => missedBatches(cached.feed, missed, channel, seq),
+        missed: (channel) => missedBatches(cached.feed, channel, since[channel], older.get(channel)),
         stop,
       };
     } catch (error) {
@@ -207,13 +218,13 @@ export class Wallets {
     for (const channel of waits) await waitForSeq(feed, channel, since[channel] ?? 0);
   }
 
-  /** Reads from the log the batches that the feed no longer keeps. */
+  /** Reads from the log the batches that the feed no longer keeps, and waits until the feed has reached the last of them. */
   async #readOlder(
     shard: number,
     wallet: string,
     feed: WalletFeed,
     since: PrivateSince,
-  ): Promise<MissedBatches> {
+  ): Promise<ReadonlyMap<PrivateChannel, ReadBatches>> {
     const older: Partial<Record<PrivateChannel, number>> = {};
     for (const channel of PRIVATE_CHANNELS) {
       const seq = since[channel];
@@ -221,7 +232,9 @@ export class Wallets {
         older[channel] = seq;
     }
     if (Object.keys(older).length === 0) return new Map();
-    return readMissed(this.#source, { shard, wallet, open: feed.orders }, older);
+    const read = await readMissed(this.#source, { shard, wallet, open: feed.orders }, older);
+    for (const [channel, { lastSeq }] of read) await waitForSeq(feed, channel, lastSeq);
+    return read;
   }
 
   #closeShard(shard: number): void {
@@ -318,23 +331,18 @@ function waitForSeq(feed: WalletFeed, channel: PrivateChannel, seq: number): Pro
   });
 }
 
-/**
- * Returns the batches after `seq`: those read from the log, then those that the feed keeps. The log may be ahead of the
- * feed or behind it. Returns `undefined` when some batch is missing.
- */
+/** Returns the batches after `seq`: those that the feed keeps, after those that were read from the log if need be. */
 function missedBatches(
   feed: WalletFeed,
-  read: MissedBatches,
   channel: PrivateChannel,
-  seq: number,
-): readonly PrivateBatch[] | undefined {
+  seq: number | undefined,
+  older: ReadBatches | undefined,
+): MissedBatches | undefined {
+  if (seq === undefined) return undefined;
   const kept = feed.since(channel, seq);
-  if (kept !== undefined) return kept;
-  const now = feed.seq(channel);
-  const older = (read.get(channel) ?? []).filter((batch) => batch.seq > seq && batch.seq <= now);
-  const newer = feed.since(channel, older.at(-1)?.seq ?? seq);
-  const all = [...older, ...(newer ?? [])];
-  return all.length === now - seq ? all : undefined;
+  if (kept !== undefined) return { past: [], kept };
+  const newer = older === undefined ? undefined : feed.since(channel, older.lastSeq);
+  return older === undefined || newer === undefined ? undefined : { past: older.frames, kept: newer };
 }
 
 /** Returns the terminal status that a delta gives its order, if any. */

@@ -39,7 +39,7 @@ describe("reading back", () => {
   it("reads no further than needed, in windows that grow to 256 entries or 128 KiB", async () => {
     const sizesWith = async (entryBytes: number): Promise<number[]> => {
       const tail = tailOf(12_000, 1);
-      tail.entryBytes = entryBytes;
+      tail.bytesOf = () => entryBytes;
       const sizes: number[] = [];
       for await (const { length } of lookBack(tail, ACTOR, 12_000, { turns: restless() })) {
         sizes.push(length);
@@ -49,7 +49,27 @@ describe("reading back", () => {
     };
     expect(await sizesWith(100)).to.deep.equal([8, 16, 32, 64, 128, 256, 256, 256]);
     expect(await sizesWith(4_096)).to.deep.equal([8, 16, 32, 32, 32, 32, 32, 32]);
-    expect(await sizesWith(1_000_000)).to.deep.equal([8, 1, 1, 1, 1, 1, 1, 1]);
+    expect(await sizesWith(1_000_000)).to.deep.equal([1, 1, 1, 1, 1, 1, 1, 1]);
+  });
+
+  it("yields entries that are much larger than those after them in several windows", async () => {
+    const tail = tailOf(600, 1);
+    tail.bytesOf = (seq) => (seq > 590 ? 100 : 50_000);
+    const sizes: number[] = [];
+    for await (const { length } of lookBack(tail, ACTOR, 600, { turns: restless() })) {
+      sizes.push(length);
+      if (sizes.length === 7) break;
+    }
+    expect(sizes).to.deep.equal([8, 4, 2, 2, 2, 2, 2]);
+  });
+
+  it("ends at an entry that cannot be parsed", async () => {
+    const tail = tailOf(100, 1);
+    tail.unreadable = 70;
+    const seqs: number[] = [];
+    for await (const window of lookBack(tail, ACTOR, 100, { turns: restless() }))
+      seqs.unshift(...window.map(({ seq }) => seq));
+    expect(seqs).to.deep.equal(Array.from({ length: 30 }, (_, index) => 71 + index));
   });
 
   it("rests between windows for twice the time of one and of its reader, 50 ms at most", async () => {

@@ -184,6 +184,11 @@ describe("replicas", () => {
     }
     const replica = await replicas.acquire(marketId);
     const missed = await replica?.missed(new Map([[BOOK, 200]]));
+    for (let i = 0; i < 5; i += 1) {
+      await exchange.place(trader(bob), Array<object>(102).fill(order), false);
+      exchange.commit();
+    }
+    await replica?.waitForSeq(exchange.tail.last(marketActor(marketId)));
     let slices = 0;
     await missed?.prepare({
       piece: (piece) => {
@@ -191,13 +196,31 @@ describe("replicas", () => {
         return Promise.resolve(piece());
       },
     });
-    expect(slices).to.equal(40);
+    expect(slices).to.equal(3);
     await place(ann, outcomes[0]?.outcomeId, "0.450");
     await replica?.waitForSeq(exchange.tail.last(marketActor(marketId)));
     const resumed = missed?.finish();
     expect(resumed?.resumed).to.equal(BOOK);
-    expect(bookSeqs(resumed, marketId)).to.deep.equal(Array.from({ length: 10_001 }, (_, i) => 201 + i));
+    expect(bookSeqs(resumed, marketId)).to.deep.equal(Array.from({ length: 10_511 }, (_, i) => 201 + i));
   }).timeout(20_000);
+
+  it("resume the channels of which no batch was trimmed, and not the others", async () => {
+    const { marketId, outcomes } = exchange.createMarket(2);
+    for (let i = 0; i < 30; i += 1) await place(ann, outcomes[0]?.outcomeId, "0.400");
+    const trimmed = exchange.tail.last(marketActor(marketId)) - 1;
+    await place(bob, outcomes[1]?.outcomeId, "0.600");
+    const replica = await replicas.acquire(marketId);
+    exchange.tail.trim(marketActor(marketId), trimmed);
+    const since = new Map([
+      [BOOK, 0],
+      [bitOf("trades", "CASH"), 0],
+    ]);
+    const resumed = (await replica?.missed(since))?.finish();
+    expect(resumed?.resumed).to.equal(bitOf("trades", "CASH"));
+    const [frame, ...others] = textsIn(resumed?.frames ?? []) as { delta: Record<string, object> }[];
+    expect(others).to.deep.equal([]);
+    expect(Object.keys(frame?.delta[marketId] ?? {})).to.deep.equal(["eventId", "trades"]);
+  });
 
   it("reload the state when deltas were trimmed unread", async () => {
     const { marketId, outcomes } = exchange.createMarket(2);

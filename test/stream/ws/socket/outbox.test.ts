@@ -80,6 +80,25 @@ describe("an outbox", () => {
     expect(received.at(-1)).to.equal("b");
   });
 
+  it("writes a large answer in several turns of the event loop", async () => {
+    const { outbox, connection, received } = await pair();
+    let turn = 0;
+    const writesByTurn = new Map<number, number>();
+    const write = connection.write.bind(connection);
+    connection.write = ((...args: Parameters<typeof write>) => {
+      writesByTurn.set(turn, (writesByTurn.get(turn) ?? 0) + 1);
+      return write(...args);
+    }) as typeof connection.write;
+    const frames = Array.from({ length: 200 }, () => textFrame("x".repeat(20_000)));
+    outbox.answer("answer", frames);
+    while (received.length <= frames.length) {
+      await new Promise((resolve) => setImmediate(resolve));
+      turn += 1;
+    }
+    expect(Math.max(...writesByTurn.values())).to.equal(1);
+    expect(writesByTurn.size).to.be.above(50);
+  });
+
   it("drops public frames of a slow consumer, keeps private ones, and closes it over 8 MiB", async () => {
     const { outbox, client, server, received } = await pair();
     client.pause();

@@ -1,7 +1,7 @@
 /** Delta streams in memory, delivered at times that the randomness of the test decides. */
 
 import type { ActorId, Batch } from "../../../../actors/actor.js";
-import type { AnyDelta, EarlierEntries, Entry, Tail } from "../../../../stream/log/ports.js";
+import type { AnyDelta, EarlierEntry, Entry, Tail } from "../../../../stream/log/ports.js";
 
 /** Returns a whole number below `n`. */
 export type Random = (n: number) => number;
@@ -20,8 +20,10 @@ export class MemoryTail implements Tail {
   readonly #followers = new Set<Follower>();
   readonly #random: Random;
 
-  /** Size of an entry, as far as those who read earlier ones can tell. */
-  entryBytes = 1;
+  /** Returns the size of an entry, as far as those who read earlier ones can tell. */
+  bytesOf: (seq: number) => number = () => 1;
+  /** Seq of an entry that cannot be parsed. */
+  unreadable: number | undefined;
 
   constructor(random: Random = () => 0) {
     this.#random = random;
@@ -66,12 +68,16 @@ export class MemoryTail implements Tail {
     actor: ActorId,
     afterSeq: number,
     throughSeq: number,
-  ): Promise<EarlierEntries<Delta> | undefined> {
+  ): Promise<readonly EarlierEntry<Delta>[] | undefined> {
     const entries = (this.#entries.get(actor) ?? []).filter(
       ({ seq }) => seq > afterSeq && seq <= throughSeq,
     ) as unknown as Entry<Delta>[];
     const isWhole = entries.length === throughSeq - afterSeq;
-    return Promise.resolve(isWhole ? { entries, bytes: entries.length * this.entryBytes } : undefined);
+    const stored = entries.map((entry) => ({
+      bytes: this.bytesOf(entry.seq),
+      parse: () => (entry.seq === this.unreadable ? undefined : entry),
+    }));
+    return Promise.resolve(isWhole ? stored : undefined);
   }
 
   follow<Delta extends AnyDelta>(
