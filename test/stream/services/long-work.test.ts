@@ -51,6 +51,13 @@ describe("long work", () => {
       await work.run("ann", { ...BOUNDS, waitMs: 1_500 }, () => sleep(n === 0 ? 500 : 0));
   });
 
+  it("does not refuse works that their owner's rests of a second leave time for", async () => {
+    const work = new LongWork();
+    const long = (): Promise<void> => work.run("ann", BOUNDS, () => sleep(300));
+    await long();
+    await Promise.all([long(), long(), long()]);
+  });
+
   it("does not let an owner rest for the pieces of other owners", async () => {
     const work = new LongWork();
     for (let n = 0; n < 4; n += 1) {
