@@ -96,13 +96,14 @@ export class LogTail implements Tail {
     const read = { partition: partitionOf(actor), actor, afterSeq };
     const [found] = await this.#options.log.readEntries([read], throughSeq - afterSeq);
     const stored = (found?.entries ?? []).filter(({ seq }) => seq <= throughSeq);
+    const [oldest] = stored;
+    const first = oldest === undefined ? undefined : readableEntry(actor, oldest);
+    const isWhole = first !== undefined && continues(first, afterSeq) && stored.at(-1)?.seq === throughSeq;
     const earlier = stored.map((entry) => ({
       bytes: entry.body.length,
       // The kind of the actor determines the type of its deltas, as in `follow`.
-      parse: () => readableEntry(actor, entry) as unknown as Entry<Delta> | undefined,
+      parse: () => (entry === oldest ? first : readableEntry(actor, entry)) as Entry<Delta> | undefined,
     }));
-    const first = earlier[0]?.parse();
-    const isWhole = first !== undefined && continues(first, afterSeq) && stored.at(-1)?.seq === throughSeq;
     return isWhole ? earlier : undefined;
   }
 

@@ -134,7 +134,7 @@ export class LongWork implements Pieces {
     };
     const before = this.lengthOf(owner);
     const aheadMs = Math.max(0, line.spentUntilMs - performance.now());
-    const eachMs = line.lastMs + Math.min(MAX_REST_MS, SPACING * line.lastMs);
+    const eachMs = Math.min(SPACING * line.lastMs, line.lastMs + MAX_REST_MS);
     const expectedMs = Math.max(before * line.lastMs, aheadMs + before * eachMs - AHEAD_MS);
     if (before >= most || expectedMs > waitMs)
       throw new NotBegun(`${before} earlier works are in progress or wait`);

@@ -119,8 +119,10 @@ export class Replica {
     const recorded: PublicBatch[] = [];
     const stop = this.onBatch((batch) => recorded.push(batch));
     const began = new Map([...since.keys()].map((bit) => [bit, this.#market.seqOf(bit)]));
+    // A seq that the market has not reached even so is not one of its seqs.
+    const reached = new Map([...since].filter(([bit, seq]) => seq <= (began.get(bit) ?? 0)));
     try {
-      const past = await this.#pastFrames(since, began);
+      const past = await this.#pastFrames(reached, began);
       return new PendingResume({
         identity: this.#market.identity,
         since: past.complete,
@@ -293,15 +295,19 @@ export class Replica {
    * Returns the frames of the batches after the seqs of `since` up to those of `began`, the present ones. A channel is not
    * complete when some of its batches were trimmed, or could not be read within 10 s.
    */
-  async #pastFrames(since: Seqs, began: Seqs, throughSeq = this.#appliedSeq): Promise<PastFrames> {
+  async #pastFrames(
+    since: Seqs,
+    began: Seqs,
+    { throughSeq, endMs } = { throughSeq: this.#appliedSeq, endMs: performance.now() + RESUME_MS },
+  ): Promise<PastFrames> {
     const past = new PastFrames(this.#market.identity, since, began);
     if (past.isComplete()) return past;
-    for await (const batches of this.#lookBack(throughSeq, RESUME_MS)) {
+    for await (const batches of this.#lookBack(throughSeq, endMs - performance.now())) {
       past.add(batches);
       if (past.isComplete()) return past;
     }
-    // A frame has all channels of its batch, so those that are complete are read again without the others.
-    return past.complete.size === 0 ? past : this.#pastFrames(past.complete, began, throughSeq);
+    // The frames also have the channels that are not complete, so those that are complete are read again alone.
+    return this.#pastFrames(past.complete, began, { throughSeq, endMs });
   }
 
   /** Yields the public batches of the entries through `throughSeq` in windows, the latest one first, for `mostMs`. */

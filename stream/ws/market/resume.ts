@@ -3,7 +3,7 @@
 import type { Pieces } from "../../services/long-work.js";
 import type { Mask } from "../channels.js";
 import type { MarketIdentity } from "../ports.js";
-import { textFrame } from "../socket/outbox.js";
+import { joinFrames, textFrame } from "../socket/outbox.js";
 import { marketFrames, type PublicBatch } from "../wire.js";
 
 /** Batches whose frames are made at once, which takes about 1 ms. */
@@ -25,9 +25,10 @@ export interface Resumed {
 export class PastFrames {
   readonly #identity: MarketIdentity;
   readonly #since: Seqs;
-  /** Number of batches of each channel that are still to come. */
+  /** Number of missed batches of each channel that are not added yet. */
   readonly #left: Map<Mask, number>;
-  readonly #windows: Buffer[] = [];
+  /** Frames of each window that was added. */
+  readonly #windows: Buffer[][] = [];
 
   /** `since` and `now` are the last seqs of the watcher and of the market. */
   constructor(identity: MarketIdentity, since: Seqs, now: Seqs) {
@@ -47,7 +48,7 @@ export class PastFrames {
 
   /** Frames from the first to the latest. */
   get frames(): readonly Buffer[] {
-    return this.#windows.toReversed();
+    return this.#windows.toReversed().flat();
   }
 
   /** Adds the batches before those that were added. */
@@ -108,7 +109,7 @@ export class PendingResume {
     if (since.size === 0 || !this.#isWhole()) return { resumed: 0, frames: [] };
     this.#makeFrames(recorded.length);
     const resumed = [...since.keys()].reduce((mask, bit) => mask | bit, 0);
-    return { resumed, frames: [...past, ...this.#made].filter(({ length }) => length > 0) };
+    return { resumed, frames: [...past, ...this.#made] };
   }
 
   /** Returns whether the recorded batches lead from the start of the resume to the present. */
@@ -123,17 +124,17 @@ export class PendingResume {
   /** Makes the frames of the next recorded batches, up to a number of them. */
   #makeFrames(upTo: number): void {
     const { identity, recorded, since } = this.#source;
-    this.#made.push(framesOf(identity, recorded.slice(this.#madeBatches, upTo), since));
+    this.#made.push(...framesOf(identity, recorded.slice(this.#madeBatches, upTo), since));
     this.#madeBatches = upTo;
   }
 }
 
 /** Returns the frames of the channels of `since`, with the batches after its seqs. */
-function framesOf(identity: MarketIdentity, batches: readonly PublicBatch[], since: Seqs): Buffer {
+function framesOf(identity: MarketIdentity, batches: readonly PublicBatch[], since: Seqs): Buffer[] {
   const mask = [...since.keys()].reduce((sum, bit) => sum | bit, 0);
   const frames = batches.flatMap(({ ts, parts }) => {
     const missed = parts.filter(({ bit, seq }) => seq > (since.get(bit) ?? Infinity));
     return marketFrames(identity, { ts, parts: missed }, mask).map(textFrame);
   });
-  return Buffer.concat(frames);
+  return joinFrames(frames);
 }

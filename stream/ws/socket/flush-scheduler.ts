@@ -28,7 +28,7 @@ export class FlushScheduler {
       for (const room of this.#rooms) room.flush();
       this.#rooms.clear();
       const outboxes = this.#outboxes;
-      // An outbox that is scheduled during its flush comes again in the next tick.
+      // An outbox that is scheduled during its flush is flushed in the next tick.
       this.#outboxes = new Set();
       this.#scheduled = false;
       for (const outbox of outboxes) outbox.flush();

@@ -10,8 +10,10 @@ export const MAX_UNSENT_BYTES = 8 * 1024 * 1024;
 export const DROP_PUBLIC_BYTES = MAX_UNSENT_BYTES / 2;
 /** Age of its oldest unsent byte at which a socket is closed with 1008 `SLOW_CONSUMER`, in ms. */
 const MAX_STALL_MS = 15_000;
-/** Maximum number of bytes that a connection is given in one turn of the event loop. */
+/** Maximum number of bytes of one write, and of the writes of one turn of the event loop while an answer is unsent. */
 const WRITE_BYTES = 64 * 1024;
+/** Maximum number of queued bytes that are written before a close frame; more are a part of a large answer. */
+const CLOSE_BYTES = 1024 * 1024;
 /** Time that a client has to receive its close frame before the connection is cut, in ms. */
 const CLOSE_GRACE_MS = 1_000;
 
@@ -31,6 +33,21 @@ export function textFrame(text: string): Buffer {
   }
   frame.write(text, head);
   return frame;
+}
+
+/** Joins frames into buffers that take one write each: of 64 KiB at most, or of one frame. */
+export function joinFrames(frames: readonly Buffer[]): Buffer[] {
+  const joined: Buffer[] = [];
+  for (let from = 0; from < frames.length;) {
+    let [bytes, to] = [0, from];
+    do {
+      bytes += frames[to]?.length ?? 0;
+      to += 1;
+    } while (to < frames.length && bytes + (frames[to]?.length ?? 0) <= WRITE_BYTES);
+    joined.push(Buffer.concat(frames.slice(from, to), bytes));
+    from = to;
+  }
+  return joined;
 }
 
 type OutboxSocket = Pick<WebSocket, "readyState" | "close" | "terminate">;
@@ -137,20 +154,22 @@ export class Outbox implements Flushable {
     this.#stallTimer.unref();
   }
 
-  /** Writes a part of what is queued. The rest follows in later turns, or when the connection has drained. */
+  /** Writes what is queued, or a part of an answer. The rest follows in later turns, or when the connection has drained. */
   flush(): void {
     if (this.#stallTimer === undefined && this.#socket.readyState === WebSocket.OPEN) {
-      if (this.#queuedBytes > 0 && !this.#connection.writableNeedDrain) this.#write(WRITE_BYTES);
-      // A fast connection takes many MB at once without a need to drain.
-      if (this.#queuedBytes > 0 && !this.#connection.writableNeedDrain) this.#scheduler.scheduleOutbox(this);
+      // A connection on the same machine accepts an answer of many MB at once.
+      let left = this.#unsentAnswerBytes > 0 ? WRITE_BYTES : Infinity;
+      while (left > 0 && this.#canWrite) left -= this.#write(WRITE_BYTES);
+      if (this.#canWrite) this.#scheduler.scheduleOutbox(this);
     }
     if (this.#waitingBytes > MAX_UNSENT_BYTES) this.closeSlow();
   }
 
-  /** Sends the queued frames, then closes. */
+  /** Sends the queued frames, 1 MiB at most, then closes: the client must ask again for an answer that is not complete. */
   close(code: number, reason: string): void {
     if (this.#socket.readyState !== WebSocket.OPEN) return;
-    if (this.#stallTimer === undefined) while (this.#queuedBytes > 0) this.#write(Infinity);
+    let left = this.#stallTimer === undefined ? CLOSE_BYTES : 0;
+    while (left > 0 && this.#queuedBytes > 0) left -= this.#write(WRITE_BYTES);
     this.#discard();
     this.#socket.close(code, reason);
     setTimeout(() => this.#socket.terminate(), CLOSE_GRACE_MS).unref();
@@ -187,19 +206,23 @@ export class Outbox implements Flushable {
     return unsent <= DROP_PUBLIC_BYTES ? unsent : unsent - this.#unsentAnswerBytes;
   }
 
+  get #canWrite(): boolean {
+    return this.#queuedBytes > 0 && !this.#connection.writableNeedDrain;
+  }
+
   #losesNextFrame(): boolean {
     return this.#lossShare > 0 && Math.random() < this.#lossShare;
   }
 
-  /** Writes queued frames in one write: up to `maxBytes`, and at least one frame. */
-  #write(maxBytes: number): void {
+  /** Writes queued frames in one write: up to `maxBytes`, and at least one buffer. Returns their bytes. */
+  #write(maxBytes: number): number {
     const frames = this.#priority.length > 0 ? this.#priority : this.#ordered;
     const [only] = frames;
     if (only !== undefined && frames.length === 1) {
       frames.pop();
       this.#queuedBytes -= only.length;
       this.#connection.write(only);
-      return;
+      return only.length;
     }
     let bytes = 0;
     let count = 0;
@@ -210,6 +233,7 @@ export class Outbox implements Flushable {
     }
     this.#queuedBytes -= bytes;
     this.#connection.write(Buffer.concat(frames.splice(0, count), bytes));
+    return bytes;
   }
 
   #discard(): void {

@@ -54,7 +54,7 @@ export class Subscriptions {
   readonly #events = new Map<string, Mask>();
   readonly #markets = new Map<string, WatchedMarket>();
   readonly #private = new Set<PrivateChannel>();
-  #wallet: WatchedWallet | undefined;
+  #wallet: Pick<WatchedWallet, "feed" | "stop"> | undefined;
   #stopPrivate: () => void = () => undefined;
   /** Aborted when the socket has ended. */
   readonly #ended = new AbortController();
@@ -381,14 +381,15 @@ export class Subscriptions {
     }
   }
 
-  #watchWallet(wallet: WatchedWallet, channels: readonly PrivateChannel[]): void {
+  /** Watches a wallet, without what it keeps of the batches that were missed. */
+  #watchWallet({ feed, stop }: WatchedWallet, channels: readonly PrivateChannel[]): void {
     for (const channel of channels) this.#private.add(channel);
     if (this.#wallet !== undefined) {
-      wallet.stop();
+      stop();
       return;
     }
-    this.#wallet = wallet;
-    this.#stopPrivate = wallet.feed.onBatch(({ channel, frame }) => {
+    this.#wallet = { feed, stop };
+    this.#stopPrivate = feed.onBatch(({ channel, frame }) => {
       if (this.#private.has(channel)) this.#outbox.sendPrivate(frame);
     });
   }

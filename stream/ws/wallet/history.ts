@@ -8,7 +8,7 @@ import type { Entry, Tail } from "../../log/ports.js";
 import { inTurn, lookBack, RESUME_MS } from "../look-back.js";
 import { PRIVATE_CHANNELS, type PrivateChannel } from "../channels.js";
 import type { Catalog, MarketIdentity } from "../ports.js";
-import { textFrame } from "../socket/outbox.js";
+import { joinFrames, textFrame } from "../socket/outbox.js";
 import { type PrivateBatch, type WalletDelta, walletDeltas, WalletFold } from "./fold.js";
 
 /** Batches that are folded at once, which takes about 1 ms. */
@@ -61,10 +61,10 @@ export async function readMissed(
     const market = await catalog.market(marketId);
     if (market !== undefined) markets.set(marketId, market);
   }
-  const missed = new Missed(since, found.complete);
+  const missed = new MissedFrames(since, found.complete);
   const fold = new WalletFold(markets, {
-    orders: { seq: missed.since("orders"), open },
-    positions: { seq: missed.since("positions"), positions: [] },
+    orders: { seq: missed.afterSeq("orders"), open },
+    positions: { seq: missed.afterSeq("positions"), positions: [] },
   });
   for (const slice of slices.toReversed()) {
     await inTurn(() => {
@@ -75,8 +75,8 @@ export async function readMissed(
   return missed.whole;
 }
 
-/** The missed batches of the channels that are complete. */
-class Missed {
+/** The frames of the missed batches of the channels that are complete. */
+class MissedFrames {
   readonly #read: ReadonlyMap<
     PrivateChannel,
     { readonly since: number; lastSeq: number; count: number; frames: Buffer[] }
@@ -92,7 +92,7 @@ class Missed {
   }
 
   /** Returns the seq after which the batches of a channel are missed, `Infinity` when it is not complete. */
-  since(channel: PrivateChannel): number {
+  afterSeq(channel: PrivateChannel): number {
     return this.#read.get(channel)?.since ?? Infinity;
   }
 
@@ -101,7 +101,7 @@ class Missed {
       const own = batches.filter((batch) => batch.channel === channel);
       read.count += own.length;
       read.lastSeq = own.at(-1)?.seq ?? read.lastSeq;
-      if (own.length > 0) read.frames.push(Buffer.concat(own.map(({ frame }) => textFrame(frame))));
+      read.frames.push(...joinFrames(own.map(({ frame }) => textFrame(frame))));
     }
   }
 

@@ -49,7 +49,7 @@ interface CachedFeed {
 export interface MissedBatches {
   /** Frames of the batches that the feed no longer keeps; each buffer holds whole frames. */
   readonly past: readonly Buffer[];
-  /** The batches after those. */
+  /** Batches that the feed keeps, after those of `past`. */
   readonly kept: readonly PrivateBatch[];
 }
 
@@ -60,8 +60,8 @@ export interface WatchedWallet {
    * Returns every batch after the seq of the watcher up to now, or `undefined` when the watcher has none or some of the
    * batches are no longer available.
    */
-  missed(channel: PrivateChannel): MissedBatches | undefined;
-  stop(): void;
+  readonly missed: (channel: PrivateChannel) => MissedBatches | undefined;
+  readonly stop: () => void;
 }
 
 /** Feeds by wallet, and the recent terminal orders of the wallets in the ledgers that are followed. */
@@ -233,7 +233,8 @@ export class Wallets {
     }
     if (Object.keys(older).length === 0) return new Map();
     const read = await readMissed(this.#source, { shard, wallet, open: feed.orders }, older);
-    for (const [channel, { lastSeq }] of read) await waitForSeq(feed, channel, lastSeq);
+    // A channel whose feed does not reach its last batch within a second is answered with a snapshot.
+    await Promise.allSettled([...read].map(([channel, { lastSeq }]) => waitForSeq(feed, channel, lastSeq)));
     return read;
   }
 

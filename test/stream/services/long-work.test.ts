@@ -51,7 +51,7 @@ describe("long work", () => {
       await work.run("ann", { ...BOUNDS, waitMs: 1_500 }, () => sleep(n === 0 ? 500 : 0));
   });
 
-  it("does not refuse works that their owner's rests of a second leave time for", async () => {
+  it("counts a rest as a second at most when it expects the wait", async () => {
     const work = new LongWork();
     const long = (): Promise<void> => work.run("ann", BOUNDS, () => sleep(300));
     await long();

@@ -222,6 +222,22 @@ describe("replicas", () => {
     expect(Object.keys(frame?.delta[marketId] ?? {})).to.deep.equal(["eventId", "trades"]);
   });
 
+  it("read nothing back for a seq that the market has not reached", async () => {
+    const { marketId, outcomes } = exchange.createMarket(2);
+    for (let i = 0; i < 3; i += 1) await place(ann, outcomes[0]?.outcomeId, "0.400");
+    const replica = await replicas.acquire(marketId);
+    const since = new Map([
+      [BOOK, 99],
+      [bitOf("bbo", "CASH"), 1],
+    ]);
+    const before = exchange.tail.reads;
+    const resumed = (await replica?.missed(new Map([[BOOK, 99]])))?.finish();
+    expect(resumed).to.deep.equal({ resumed: 0, frames: [] });
+    expect(exchange.tail.reads).to.equal(before);
+    expect((await replica?.missed(since))?.finish().resumed).to.equal(bitOf("bbo", "CASH"));
+    expect(exchange.tail.reads).to.equal(before + 1);
+  });
+
   it("reload the state when deltas were trimmed unread", async () => {
     const { marketId, outcomes } = exchange.createMarket(2);
     const replica = await replicas.acquire(marketId);
@@ -277,6 +293,22 @@ describe("replicas", () => {
     log.gap();
     expect((await book)?.seq).to.equal(1);
     expect(elapsedMs()).to.be.below(900);
+    await own.close();
+  });
+
+  it("resume nothing when the state was loaded again meanwhile", async () => {
+    const log = heldTail();
+    const own = new Replicas({ tail: log.tail, load: exchange.load, onError: (e) => errors.push(e) });
+    const { marketId, outcomes } = exchange.createMarket(2);
+    for (let i = 0; i < 3; i += 1) await place(ann, outcomes[0]?.outcomeId, "0.400");
+    const replica = await own.acquire(marketId);
+    const missed = await replica?.missed(new Map([[BOOK, 1]]));
+    log.held = true;
+    await place(ann, outcomes[0]?.outcomeId, "0.400");
+    log.held = false;
+    log.gap();
+    await until(() => replica?.market.seq("book", "CASH") === 4);
+    expect(missed?.finish()).to.deep.equal({ resumed: 0, frames: [] });
     await own.close();
   });
 

@@ -22,6 +22,8 @@ export class MemoryTail implements Tail {
 
   /** Returns the size of an entry, as far as those who read earlier ones can tell. */
   bytesOf: (seq: number) => number = () => 1;
+  /** Number of calls of `read`. */
+  reads = 0;
   /** Seq of an entry that cannot be parsed. */
   unreadable: number | undefined;
 
@@ -69,6 +71,7 @@ export class MemoryTail implements Tail {
     afterSeq: number,
     throughSeq: number,
   ): Promise<readonly EarlierEntry<Delta>[] | undefined> {
+    this.reads += 1;
     const entries = (this.#entries.get(actor) ?? []).filter(
       ({ seq }) => seq > afterSeq && seq <= throughSeq,
     ) as unknown as Entry<Delta>[];
@@ -77,7 +80,7 @@ export class MemoryTail implements Tail {
       bytes: this.bytesOf(entry.seq),
       parse: () => (entry.seq === this.unreadable ? undefined : entry),
     }));
-    return Promise.resolve(isWhole ? stored : undefined);
+    return Promise.resolve(isWhole && stored[0]?.parse() !== undefined ? stored : undefined);
   }
 
   follow<Delta extends AnyDelta>(

@@ -2,6 +2,7 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { ledgerActor, ledgerShardOf } from "../../../../actors/actor.js";
 import type { LedgerDelta } from "../../../../actors/ledger/deltas.js";
+import type { Tail } from "../../../../stream/log/ports.js";
 import type { PrivateChannel } from "../../../../stream/ws/channels.js";
 import { type WatchedWallet, Wallets } from "../../../../stream/ws/wallet/wallets.js";
 import type { PrivateBatch } from "../../../../stream/ws/wallet/fold.js";
@@ -302,6 +303,56 @@ describe("private feeds", () => {
       { numRuns: 60 },
     );
   });
+
+  for (const [catchesUp, expected] of [
+    [true, [1, 2, 3, 4]],
+    [false, undefined],
+  ] as const) {
+    it(`return what the log has more than their feed if the feed ${catchesUp ? "reaches it" : "does not reach it"}`, async () => {
+      const exchange = new TestExchange();
+      exchange.fund(ann);
+      const { outcomes } = exchange.createMarket(2);
+      const order = { outcomeId: outcomes[0]?.outcomeId, price: "0.400", qty: 1, tif: "GTC" };
+      const place = async (): Promise<void> => {
+        await exchange.place(trader(ann), [order, order], false);
+        exchange.commit();
+      };
+      await place();
+      const held: (() => void)[] = [];
+      let isHeld = false;
+      const tail: Tail = {
+        follow: (actor, afterSeq, onEntries, onGap) =>
+          exchange.tail.follow(
+            actor,
+            afterSeq,
+            (entries: Parameters<typeof onEntries>[0]) => {
+              if (isHeld) held.push(() => onEntries(entries));
+              else onEntries(entries);
+            },
+            onGap,
+          ),
+        head: (actor) => exchange.tail.head(actor),
+        read: (actor, afterSeq, throughSeq) => exchange.tail.read(actor, afterSeq, throughSeq),
+      };
+      const wallets = new Wallets({ tail, exchange, catalog: exchange, onError: () => undefined });
+      const { feed } = await wallets.watch(ann, ann, () => undefined);
+      isHeld = true;
+      await place();
+      await until(() => held.length > 0);
+      const watching = wallets.watch(ann, ann, () => undefined, { orders: 0 });
+      if (catchesUp) {
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        isHeld = false;
+        for (const deliver of held) deliver();
+      }
+      const seqs = missedTexts(await watching, "orders")?.map(
+        (text) => (JSON.parse(text) as { orders: { seq: number } }).orders.seq,
+      );
+      expect(seqs).to.deep.equal(expected);
+      expect(feed.seq("orders")).to.equal(catchesUp ? 4 : 2);
+      wallets.close();
+    });
+  }
 
   it("return no incomplete list of missed batches to another process", async () => {
     const exchange = new TestExchange();
