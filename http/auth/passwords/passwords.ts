@@ -24,7 +24,7 @@ const STORED = /^scrypt\$(\d{1,2})\$(\d{1,2})\$([A-Za-z0-9+/=]+)\$([A-Za-z0-9+/=
  * about a third of a core. The slot of operators does not rest, so that no guess of another one delays a sign-in.
  */
 const REST = 5;
-const MAX_REST_MS = 1_000;
+const MAX_REST_MS = 2_000;
 /**
  * Time in ms after a wrong password in which further ones of its sender are checked only while a core has nothing else to
  * do, and most senders of whom that is known.
