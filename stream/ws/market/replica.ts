@@ -293,7 +293,7 @@ export class Replica {
 
   /**
    * Returns the frames of the batches after the seqs of `since` up to those of `began`, the present ones. A channel is not
-   * complete when some of its batches were trimmed, or could not be read within 10 s.
+   * complete when some of its batches were trimmed; none is when not all could be read within 10 s.
    */
   async #pastFrames(
     since: Seqs,

@@ -10,9 +10,9 @@ export const MAX_UNSENT_BYTES = 8 * 1024 * 1024;
 export const DROP_PUBLIC_BYTES = MAX_UNSENT_BYTES / 2;
 /** Age of its oldest unsent byte at which a socket is closed with 1008 `SLOW_CONSUMER`, in ms. */
 const MAX_STALL_MS = 15_000;
-/** Maximum number of bytes of one write, and of the writes of one turn of the event loop while an answer is unsent. */
+/** Bytes after which a write ends, and the writes of one turn of the event loop while an answer is unsent. */
 const WRITE_BYTES = 64 * 1024;
-/** Maximum number of queued bytes that are written before a close frame; more are a part of a large answer. */
+/** Bytes of an unsent answer after which a close frame follows. */
 const CLOSE_BYTES = 1024 * 1024;
 /** Time that a client has to receive its close frame before the connection is cut, in ms. */
 const CLOSE_GRACE_MS = 1_000;
@@ -159,16 +159,20 @@ export class Outbox implements Flushable {
     if (this.#stallTimer === undefined && this.#socket.readyState === WebSocket.OPEN) {
       // A connection on the same machine accepts an answer of many MB at once.
       let left = this.#unsentAnswerBytes > 0 ? WRITE_BYTES : Infinity;
-      while (left > 0 && this.#canWrite) left -= this.#write(WRITE_BYTES);
+      while (left > 0 && this.#canWrite) left -= this.#write(Math.min(left, WRITE_BYTES));
       if (this.#canWrite) this.#scheduler.scheduleOutbox(this);
     }
     if (this.#waitingBytes > MAX_UNSENT_BYTES) this.closeSlow();
   }
 
-  /** Sends the queued frames, 1 MiB at most, then closes: the client must ask again for an answer that is not complete. */
+  /**
+   * Sends the queued frames, then closes. Of a large answer that is unsent, and of what follows it, about 1 MiB is sent: the
+   * client has to ask again anyway.
+   */
   close(code: number, reason: string): void {
     if (this.#socket.readyState !== WebSocket.OPEN) return;
-    let left = this.#stallTimer === undefined ? CLOSE_BYTES : 0;
+    let left = this.#unsentAnswerBytes > 0 ? CLOSE_BYTES : Infinity;
+    if (this.#stallTimer !== undefined) left = 0;
     while (left > 0 && this.#queuedBytes > 0) left -= this.#write(WRITE_BYTES);
     this.#discard();
     this.#socket.close(code, reason);

@@ -120,25 +120,37 @@ describe("an outbox", () => {
     expect(received.length).to.be.within(50, 60);
   });
 
-  it("writes a large answer in several turns of the event loop", async () => {
-    const { outbox, connection, received } = await pair();
-    let turn = 0;
-    const writesByTurn = new Map<number, number>();
-    const write = connection.write.bind(connection);
-    connection.write = ((...args: Parameters<typeof write>) => {
-      writesByTurn.set(turn, (writesByTurn.get(turn) ?? 0) + 1);
-      return write(...args);
-    }) as typeof connection.write;
-    const frames = Array.from({ length: 200 }, () => textFrame("x".repeat(20_000)));
-    outbox.answer("answer", frames);
-    while (received.length <= frames.length) {
-      await new Promise((resolve) => setImmediate(resolve));
-      turn += 1;
-    }
-    // A turn may have one of the scheduler and one of a drained connection.
-    expect(Math.max(...writesByTurn.values())).to.be.at.most(2);
-    expect(writesByTurn.size).to.be.above(30);
+  it("writes every private frame before it closes", async () => {
+    const { outbox, client, received } = await pair();
+    client.pause();
+    for (let i = 0; i < 60; i += 1) outbox.sendPrivate("x".repeat(100_000));
+    const closed = once(client, "close");
+    outbox.close(1012, "restart");
+    client.resume();
+    const [code] = (await closed) as [number];
+    expect(code).to.equal(1012);
+    expect(received).to.have.length(60);
   });
+
+  for (const bytes of [20_000, 70_000]) {
+    it(`writes a large answer of frames of ${bytes} bytes in several turns of the event loop`, async () => {
+      const { outbox, connection, received } = await pair();
+      let turn = 0;
+      const bytesByTurn = new Map<number, number>();
+      const write = connection.write.bind(connection);
+      connection.write = ((...args: Parameters<typeof write>) => {
+        bytesByTurn.set(turn, (bytesByTurn.get(turn) ?? 0) + args[0].length);
+        return write(...args);
+      }) as typeof connection.write;
+      const frames = Array.from({ length: 4_000_000 / bytes }, () => textFrame("x".repeat(bytes)));
+      outbox.answer("answer", frames);
+      while (received.length <= frames.length) {
+        await new Promise((resolve) => setImmediate(resolve));
+        turn += 1;
+      }
+      expect(Math.max(...bytesByTurn.values())).to.be.at.most(100_000);
+    });
+  }
 
   it("drops public frames of a slow consumer, keeps private ones, and closes it over 8 MiB", async () => {
     const { outbox, client, server, received } = await pair();
