@@ -108,8 +108,7 @@ export class PendingResume {
     stopRecording();
     if (since.size === 0 || !this.#isWhole()) return { resumed: 0, frames: [] };
     this.#makeFrames(recorded.length);
-    const resumed = [...since.keys()].reduce((mask, bit) => mask | bit, 0);
-    return { resumed, frames: [...past, ...this.#made] };
+    return { resumed: maskOf(since), frames: [...past, ...this.#made] };
   }
 
   /** Returns whether the recorded batches lead from the start of the resume to the present. */
@@ -129,9 +128,14 @@ export class PendingResume {
   }
 }
 
+/** Returns the channels that have a seq. */
+function maskOf(seqs: Seqs): Mask {
+  return [...seqs.keys()].reduce((mask, bit) => mask | bit, 0);
+}
+
 /** Returns the frames of the channels of `since`, with the batches after its seqs. */
 function framesOf(identity: MarketIdentity, batches: readonly PublicBatch[], since: Seqs): Buffer[] {
-  const mask = [...since.keys()].reduce((sum, bit) => sum | bit, 0);
+  const mask = maskOf(since);
   const frames = batches.flatMap(({ ts, parts }) => {
     const missed = parts.filter(({ bit, seq }) => seq > (since.get(bit) ?? Infinity));
     return marketFrames(identity, { ts, parts: missed }, mask).map(textFrame);
