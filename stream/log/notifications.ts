@@ -1,7 +1,9 @@
 /**
  * The text of a notification of one partition, as the Lua files publish it. The first line is the number of the
- * notification, which is one more than that of the previous one in its channel. Two lines follow for each record: `<partition> <actor> <position>` and the
- * body. When the bodies are too long, two lines follow for each actor: `<partition> <actor>` and an empty one.
+ * notification, which is one more than that of the previous one in its channel and database. Two lines follow for each
+ * record: `<partition> <actor> <position>` and the body. When the bodies are too long, two lines follow for each actor:
+ * `<partition> <actor>` and an empty one. The last line is the number of the database. Earlier builds write none, and
+ * ignore it.
  */
 
 import type { ActorId } from "../../actors/actor.js";
@@ -28,18 +30,30 @@ export function isShort(appended: readonly Appended[]): boolean {
 }
 
 /** Returns the notification of records in one partition, with the bodies or with the actors alone. */
-export function packNotification(number: number, appended: readonly Appended[], isInline: boolean): string {
+export function packNotification(
+  number: number,
+  database: number,
+  appended: readonly Appended[],
+  isInline: boolean,
+): string {
   const lines = isInline
     ? appended.map(({ partition, actor, position, body }) => `${partition} ${actor} ${position}\n${body}`)
     : [...new Set(appended.map(({ partition, actor }) => `${partition} ${actor}\n`))];
-  return [String(number), ...lines].join("\n");
+  return [number, ...lines, database].join("\n");
 }
 
-/** Parses the number of a notification, and its notices in the watched partitions. */
+/**
+ * Parses the numbers of a notification and of its database, which is `undefined` in one of an earlier build, and the
+ * notices in the watched partitions.
+ */
 export function parseNotification(
   text: string,
   watched: ReadonlySet<string>,
-): { readonly number: number; readonly notifications: readonly Notification[] } {
+): {
+  readonly number: number;
+  readonly database: number | undefined;
+  readonly notifications: readonly Notification[];
+} {
   const lines = text.split("\n");
   const byPartition = new Map<string, ActorNotice[]>();
   for (let i = 1; i + 1 < lines.length; i += 2) {
@@ -57,5 +71,6 @@ export function parseNotification(
     notices,
     scanAll: false,
   }));
-  return { number: Number(lines[0]), notifications };
+  const database = lines.length % 2 === 0 ? Number(lines.at(-1)) : undefined;
+  return { number: Number(lines[0]), database, notifications };
 }

@@ -13,6 +13,8 @@ const CHECK_MS = 1_000;
 
 export interface ListenerPorts {
   readonly clock: Pick<Clock, "after">;
+  /** Number of the database. Redis publishes the notifications of all databases to every subscriber. */
+  readonly database: number;
   /** Subscribes to a channel until the returned function is called. */
   readonly subscribe: (channel: Channel, listener: ChannelListener) => () => void;
   /** Returns the channels on which the notifications of a partition are published, by this build and by earlier ones. */
@@ -144,7 +146,8 @@ export class NotificationListener implements Listener {
   }
 
   #received(watched: WatchedChannel, text: string): void {
-    const { number, notifications } = parseNotification(text, watched.partitions);
+    const { number, database, notifications } = parseNotification(text, watched.partitions);
+    if (database !== undefined && database !== this.#ports.database) return;
     const isNext = !watched.isCounting || number === watched.last + 1;
     watched.last = number;
     for (const notification of notifications) this.#ports.onNotification(notification);

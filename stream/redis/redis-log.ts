@@ -90,6 +90,8 @@ export interface RedisLogOptions {
   readonly waitReplicas?: number | undefined;
 }
 
+/** Limit of the bytes of bodies with which a notification has none, not even empty ones. */
+const NO_BODIES = -1;
 /** The commit group of all partitions on a single server. On a cluster, each partition is a group of its own. */
 const ONE_GROUP = "all";
 type LostListener = Parameters<Log["onLost"]>[0];
@@ -102,6 +104,8 @@ export class RedisLog implements Log {
   readonly #run: RunScript;
   readonly #subscriber: Subscriber;
   readonly #isCluster: boolean;
+  /** Number of the database. A cluster has one, with the number 0. */
+  readonly #database: number;
   readonly #replication: Replication;
   readonly #logger: Logger;
   readonly #lostListeners = new Set<LostListener>();
@@ -114,6 +118,7 @@ export class RedisLog implements Log {
     this.#run = loadScripts(this.#connection);
     this.url = options.url;
     this.#isCluster = readAddress(options.url).kind === "cluster";
+    this.#database = this.#connection instanceof Redis ? (this.#connection.options.db ?? 0) : 0;
     const servers = serversOf(this.#connection, PARTITIONS, (partition) => this.#keys.lease(partition));
     servers.onLost((isLost) => {
       if (!this.#closed) for (const listener of this.#lostListeners) listener(isLost);
@@ -163,6 +168,11 @@ export class RedisLog implements Log {
     return this.commitGroupOf(from) === this.commitGroupOf(to);
   }
 
+  /** Returns the options of notifications, as `notifications.lua` reads them. */
+  #notificationOptions(maxBytes = MAX_INLINE_BYTES): string {
+    return `${maxBytes} ${this.#database}`;
+  }
+
   /** Returns the channel of a commit group and that of one of its partitions, which are one on a cluster. */
   #notifications(partition: string, kind: NotificationKind): readonly [group: string, partition: string] {
     return [
@@ -204,7 +214,7 @@ export class RedisLog implements Log {
       keys.push(this.#keys.mailbox(partition, actor), this.#keys.head(partition, actor));
     const isRelayed = deliveries.every(({ from }) => from !== undefined);
     const args = [
-      MAX_INLINE_BYTES,
+      this.#notificationOptions(),
       capacity,
       partition,
       actors.length,
@@ -289,7 +299,7 @@ export class RedisLog implements Log {
     if (first === undefined) throw new Error("a commit needs an ownership");
     const group = this.commitGroupOf(first.partition);
     const keys = [this.#keys.notifications(group, "deltas"), this.#keys.notifications(group, "commands")];
-    const args: (string | number)[] = [MAX_INLINE_BYTES, ownerships.length];
+    const args: (string | number)[] = [this.#notificationOptions(), ownerships.length];
     for (const { partition, epoch } of ownerships) {
       keys.push(
         this.#keys.lease(partition),
@@ -537,7 +547,8 @@ export class RedisLog implements Log {
     const { seq, cursor, hash, body } = snapshot;
     const named = parts.map((part) => `${part.hash} `).join("");
     const stored = parts.flatMap((part) => [part.hash, part.body]);
-    const args = [partition, actor, seq, cursor, hash, body, named, ...stored];
+    const options = this.#notificationOptions(NO_BODIES);
+    const args = [options, partition, actor, seq, cursor, hash, body, named, ...stored];
     return (await this.#run("restore-actor", keys, args)) === 1;
   }
 
@@ -613,6 +624,7 @@ export class RedisLog implements Log {
   listen(kind: NotificationKind, onNotification: (notification: Notification) => void): Listener {
     const listener = new NotificationListener({
       clock: systemClock,
+      database: this.#database,
       subscribe: (channel, reader) => this.#subscriber.listen(channel, reader),
       channelsOf: (partition) => {
         const [group, own] = this.#notifications(partition, kind);

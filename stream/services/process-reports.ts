@@ -5,6 +5,7 @@
 
 import { hostname } from "node:os";
 import type { Clock } from "../log/clock.js";
+import { idOfLog } from "../log/installation.js";
 import type { Log, Subscription } from "../log/log.js";
 import { type LongestPauses, LoopPauses } from "./loop-pauses.js";
 
@@ -125,7 +126,9 @@ export class ProcessReporter {
       },
     };
     // A lost report is followed by the next one.
-    log.publish({ feed: FEED, body: JSON.stringify(report) }).catch(() => undefined);
+    void idOfLog(log)
+      .then((logId) => log.publish({ feed: FEED, body: JSON.stringify({ ...report, logId }) }))
+      .catch(() => undefined);
   }
 
   stop(): void {
@@ -134,8 +137,9 @@ export class ProcessReporter {
   }
 }
 
-/** Report as received: a build before names sends none. */
-type ReceivedReport = Omit<ProcessReport, "name" | "host"> & Partial<Pick<ProcessReport, "name" | "host">>;
+/** Report as received: earlier builds send neither names nor the id of the log. */
+type ReceivedReport = Omit<ProcessReport, "name" | "host"> &
+  Partial<Pick<ProcessReport, "name" | "host">> & { readonly logId?: string };
 
 /** The latest report of every process. */
 export class ProcessReports {
@@ -151,9 +155,12 @@ export class ProcessReports {
   /** Receives the reports that are published from now on. */
   static async subscribe(log: Log, clock: Clock): Promise<ProcessReports> {
     const reports = new ProcessReports(clock);
+    const ownId = await idOfLog(log);
     reports.#subscription = await log.subscribe(FEED, {
       onBody: (body) => {
-        const received = JSON.parse(body) as ReceivedReport;
+        const { logId = ownId, ...received } = JSON.parse(body) as ReceivedReport;
+        // Redis publishes to all of its databases, another of which may be the log of another exchange.
+        if (ownId !== undefined && logId !== ownId) return;
         const { name = received.process, host = "" } = received;
         reports.#latest.set(`${host} ${name}`, { report: { ...received, name, host }, atMs: clock.now() });
       },

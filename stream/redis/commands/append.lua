@@ -1,13 +1,13 @@
 -- Appends messages to mailboxes of one partition, and publishes one notification.
 -- KEYS: 1 notifications of commands in the commit group, 2 those of the partition, 3 actors, 4 wanted actors, 5 fences,
 --       then per actor: mailbox, head
--- ARGV: 1 most bytes of bodies in a notification, 2 capacity of a mailbox (0: no limit), 3 partition, 4 number of
+-- ARGV: 1 options of the notification, 2 capacity of a mailbox (0: no limit), 3 partition, 4 number of
 --       actors, their ids, then the number of fences to raise; per fence: partition, epoch; then the number of senders;
 --       per sender: partition, epoch; then per message: the index of its actor, its body, the index of its sender (0 for
 --       none)
 -- Returns a string with one character per message: 1 appended, 0 rejected because the mailbox is full, 2 appended to a
 --         removed actor, which must be restored, 3 rejected because the ownership of the sender is fenced.
-local records = newRecords(tonumber(ARGV[1]))
+local records = newRecords(ARGV[1])
 local capacity = tonumber(ARGV[2])
 local actors = tonumber(ARGV[4])
 local room = {}

@@ -3,7 +3,7 @@
 -- KEYS: 1 notifications of deltas in the commit group, 2 those of commands; per ownership: lease, deadlines,
 --       notifications of deltas; per actor: head, deltas, mailbox, quarantine of its partition; per receiver: mailbox,
 --       head, actors, wanted actors, notifications of commands
--- ARGV: 1 most bytes of bodies in a notification, 2 number of ownerships; per ownership: partition, epoch; then the
+-- ARGV: 1 options of the notifications, 2 number of ownerships; per ownership: partition, epoch; then the
 --       number of actors; per actor: the index of its ownership, id; then the number of publications; per publication:
 --       channel, body; then the number of receivers of messages; per receiver: partition, id; then the number of
 --       messages; per message: the index of its receiver, body; then per change: the index of its actor, expected seq,
@@ -12,7 +12,6 @@
 --       '<seq> <lineage>' (else ''), a message for the quarantine ('' for none), most messages in the quarantine
 -- Returns 'ok', 'fenced <partition>' (the lease has another epoch), 'removed <actor>' or 'conflict <actor>' (it is not at
 -- that seq).
-local maxBytes = tonumber(ARGV[1])
 local ownerships = tonumber(ARGV[2])
 for o = 1, ownerships do
   if redis.call('HGET', KEYS[3 * o], 'epoch') ~= ARGV[2 + 2 * o] then return 'fenced ' .. ARGV[1 + 2 * o] end
@@ -39,7 +38,7 @@ for c = first, #ARGV, 10 do
   seqs[a] = ARGV[c + 4] == '' and seq or after(seq, ARGV[c + 7])
 end
 -- Writes the changes.
-local entries = newRecords(maxBytes)
+local entries = newRecords(ARGV[1])
 for c = first, #ARGV, 10 do
   local a = tonumber(ARGV[c])
   local at = 4 * a - 1 + 3 * ownerships
@@ -67,7 +66,7 @@ for c = first, #ARGV, 10 do
   end
 end
 local lastActor = 2 + 3 * ownerships + 4 * tonumber(ARGV[actors])
-local messages = newRecords(maxBytes)
+local messages = newRecords(ARGV[1])
 for m = departures + 1, first - 1, 2 do
   local r = tonumber(ARGV[m])
   local at = lastActor + 5 * r - 4

@@ -14,6 +14,7 @@ describe("the notifications of a Redis log", () => {
     const received: Notification[] = [];
     const listener = new NotificationListener({
       clock,
+      database: 0,
       subscribe: (_channel, subscribed) => {
         channel = subscribed;
         return () => undefined;

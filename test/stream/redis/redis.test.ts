@@ -103,6 +103,42 @@ describe("the log on Redis", () => {
       await until(() => expect(scans).to.deep.equal([true, false, true, false, true, false]));
     });
 
+    it("takes no notification of a log in another database of the server", async () => {
+      const elsewhere = await freshRedis();
+      const openAt = async (url: string) => {
+        const log = await RedisLog.open({ url, prefix: redis.prefix });
+        logs.push(log);
+        const received: (string | undefined)[] = [];
+        let scans = 0;
+        for (const kind of ["commands", "deltas"] as const) {
+          const take = ({ scanAll, notices }: Notification): void => {
+            if (scanAll) scans += 1;
+            received.push(...notices.map(({ inline }) => inline?.body));
+          };
+          log.listen(kind, take).watch(["l0"]);
+        }
+        await until(() => expect(scans).to.equal(2));
+        return { log, received };
+      };
+      const [here, there] = [await openAt(redis.url), await openAt(elsewhere.url)];
+      for (const [{ log }, name] of [
+        [here, "here"],
+        [there, "there"],
+      ] as const) {
+        const epoch = await takeFromAnyone(log, "l0", "w");
+        await log.append("l0", [{ to: actor, body: `command ${name}` }]);
+        const change = { actor, expectedSeq: 0, cursor: "0-1", entry: `entry ${name}` };
+        await commitIn(log, { partition: "l0", epoch }, [change]);
+      }
+      for (const { log } of [here, there]) await log.append("l0", [{ to: actor, body: "the last" }]);
+      await until(() => {
+        expect(here.received).to.deep.equal(["command here", "entry here", "the last"]);
+        expect(there.received).to.deep.equal(["command there", "entry there", "the last"]);
+      });
+      await closeAll();
+      await elsewhere.drop();
+    });
+
     it("subscribes a process to its partitions alone", async () => {
       const [one, two] = [await open(), await open()];
       one.listen("commands", () => undefined).watch(["l0"]);
@@ -136,8 +172,9 @@ describe("the log on Redis", () => {
         body: "y",
       }));
       await log.commit({ ownerships: [{ partition: "l1", epoch }], changes: [], departures });
-      const both = "2\nm0 market:m0 1\ny\nm1 market:m1 1\ny";
-      await until(() => expect(published).to.deep.equal(["1\nl0 ledger:0 1\nx", both]));
+      const database = new URL(redis.url).pathname.slice(1);
+      const texts = ["1\nl0 ledger:0 1\nx", "2\nm0 market:m0 1\ny\nm1 market:m1 1\ny"];
+      await until(() => expect(published).to.deep.equal(texts.map((text) => `${text}\n${database}`)));
       await earlier.unsubscribe(group);
       await log.append("l0", [{ to: actor, body: "x" }]);
       expect(await admin.get(group), "notifications when no process listens").to.equal("2");

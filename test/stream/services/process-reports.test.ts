@@ -1,6 +1,8 @@
+import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { Metrics } from "../../../http/ops/metrics.js";
 import type { Clock } from "../../../stream/log/clock.js";
+import { checkInstallation, idOfLog } from "../../../stream/log/installation.js";
 import { ProcessReporter, ProcessReports } from "../../../stream/services/process-reports.js";
 import { until } from "../../support/until.js";
 import { MemoryLog } from "../../support/log/memory-log.js";
@@ -47,7 +49,7 @@ describe("reports of processes", () => {
     for (const end = performance.now() + 80; performance.now() < end;);
     await new Promise((resolve) => setTimeout(resolve, 30));
     clock.advance(5_000);
-    await until(() => reports.latest().length === 1);
+    await until(() => (reports.latest()[0]?.figures.event_loop_pause_seconds ?? 0) > 0);
     const metrics = new Metrics("gateway-1");
     metrics.processes(() => reports.latest());
     const shown = await metrics.registry.metrics();
@@ -72,6 +74,23 @@ describe("reports of processes", () => {
     reporter.stop();
     clock.advance(31_000);
     expect(await metrics.registry.metrics()).not.to.contain('process="w1"');
+    await reports.close();
+    await log.close();
+  });
+
+  it("are those of the same log, and of builds that name none", async () => {
+    const clock = new TestClock();
+    const log = new MemoryLog(new MemoryStore());
+    await checkInstallation(log);
+    const reports = await ProcessReports.subscribe(log, clock);
+    const ids = { same: await idOfLog(log), other: randomUUID(), unnamed: undefined };
+    for (const [name, logId] of Object.entries(ids)) {
+      const report = { role: "worker", name, host: "h", process: name, pid: 1, figures: {}, logId };
+      await log.publish({ feed: "process-reports", body: JSON.stringify(report) });
+    }
+    const reporter = new ProcessReporter({ log, clock, role: "worker", name: "own", process: "w" });
+    await until(() => expect(reports.names()).to.deep.equal({ worker: ["own", "same", "unnamed"] }));
+    reporter.stop();
     await reports.close();
     await log.close();
   });

@@ -77,6 +77,8 @@ export interface MemoryLogOptions {
 }
 
 const KEYS = new Keys("");
+/** Number of the only database. */
+const DATABASE = 0;
 
 export class MemoryLog implements Log {
   readonly #store: MemoryStore;
@@ -121,7 +123,7 @@ export class MemoryLog implements Log {
       const channel = KEYS.notifications(partition, kind);
       const number = this.#number(channel, "count") + 1;
       this.#store.set(channel, "count", String(number));
-      this.#store.publish(channel, packNotification(number, records, isInline));
+      this.#store.publish(channel, packNotification(number, DATABASE, records, isInline));
     }
   }
 
@@ -591,6 +593,7 @@ export class MemoryLog implements Log {
     };
     const listener = new NotificationListener({
       clock: this.#clock,
+      database: DATABASE,
       subscribe: ({ name }, reader) => {
         const channel = new MemoryChannel(ports, name, reader);
         return () => channel.close();

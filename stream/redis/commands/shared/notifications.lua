@@ -1,8 +1,10 @@
 -- Publishes notifications of records, for scripts that begin with this file.
 
--- Returns an empty list of records. A notification contains the bodies if all of the list have at most `maxBytes`.
-local function newRecords(maxBytes)
-  return { maxBytes = maxBytes, bytes = 0, partitions = {}, byName = {} }
+-- Returns an empty list of records. `options` has the most bytes of the bodies of all records that a notification
+-- contains, and the number of the database: '<bytes> <number>'.
+local function newRecords(options)
+  local maxBytes, database = string.match(options, '^(-?%d+) (%d+)$')
+  return { maxBytes = tonumber(maxBytes), database = database, bytes = 0, partitions = {}, byName = {} }
 end
 
 -- Adds a record. `channel` is the one of its partition.
@@ -25,8 +27,10 @@ local function addRecord(records, channel, partition, actor, position, body)
   end
 end
 
-local function publishLines(channel, texts)
-  redis.call('PUBLISH', channel, redis.call('INCR', channel) .. '\n' .. table.concat(texts, '\n'))
+-- Redis publishes to the subscribers of all databases, so a notification ends with the number of its own.
+local function publishLines(channel, database, texts)
+  local number = redis.call('INCR', channel)
+  redis.call('PUBLISH', channel, number .. '\n' .. table.concat(texts, '\n') .. '\n' .. database)
 end
 
 -- Publishes one notification for each partition: with the bodies if these are short enough, else with the actors alone.
@@ -36,9 +40,9 @@ local function notify(records, groupChannel)
   local texts = {}
   for p, lines in ipairs(records.partitions) do
     texts[p] = table.concat(records.bytes <= records.maxBytes and lines.bodies or lines.actors, '\n')
-    publishLines(lines.channel, { texts[p] })
+    publishLines(lines.channel, records.database, { texts[p] })
   end
   local first = records.partitions[1]
   if not first or first.channel == groupChannel then return end
-  if redis.call('PUBSUB', 'NUMSUB', groupChannel)[2] > 0 then publishLines(groupChannel, texts) end
+  if redis.call('PUBSUB', 'NUMSUB', groupChannel)[2] > 0 then publishLines(groupChannel, records.database, texts) end
 end
