@@ -22,17 +22,24 @@ import { SharedPort } from "./supervisor/shared-port.js";
 import { describe, StartError } from "./supervisor/start-error.js";
 import { lockDataDir } from "./supervisor/lock.js";
 import { type LogFile, openLog } from "./supervisor/log.js";
-import { OTHERS, WORKER } from "./supervisor/priorities.js";
+import { BACKGROUND, type Niceness, WORKER } from "./supervisor/priorities.js";
 import { type ProcessSet, startSet } from "./supervisor/supervisor.js";
 
 /** Roles in the order in which they start. They stop in the opposite order, so that none needs a stopped role. */
 const ROLES = ["worker", "projector", "jobs", "gateway"] as const;
+/** An order waits for a gateway, Redis and a worker, and for nothing else. */
+const NICENESS: Readonly<Record<(typeof ROLES)[number], Niceness>> = {
+  worker: WORKER,
+  gateway: {},
+  projector: BACKGROUND,
+  jobs: BACKGROUND,
+};
 /** Longest drain in ms of a process that is replaced, after its notice. */
 const REPLACE_MS = 10_000;
 const READY_TIMEOUT_MS = 60_000;
 /** Interval in ms within which two signals count as one: a Ctrl-C comes from the terminal and again through npm. */
 const SAME_SIGNAL_MS = 1_000;
-const DEMO = { role: "demo", name: "demo", env: {}, mayFinish: true, niceness: OTHERS } as const;
+const DEMO = { role: "demo", name: "demo", env: {}, mayFinish: true, niceness: BACKGROUND } as const;
 const HERE = path.dirname(fileURLToPath(import.meta.url));
 
 function say(line: string): void {
@@ -179,11 +186,8 @@ function programs(config: Config, port: SharedPort): RoleProgram[] {
     return Array.from({ length: count }, (_, index) => {
       const name = count === 1 ? role : `${role}-${index + 1}`;
       const program = { role, name, entry: entryOf(role), env: { ...env, PROCESS_NAME: name } };
-      const ofRole =
-        role === "worker"
-          ? { nodeOptions: WORKER_NODE_OPTIONS, niceness: WORKER }
-          : { nodeOptions: ROLE_NODE_OPTIONS, niceness: OTHERS };
-      return { ...program, ...ofRole, ...hooks };
+      const nodeOptions = role === "worker" ? WORKER_NODE_OPTIONS : ROLE_NODE_OPTIONS;
+      return { ...program, nodeOptions, niceness: NICENESS[role], ...hooks };
     });
   });
 }

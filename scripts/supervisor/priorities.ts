@@ -18,10 +18,10 @@ export interface Niceness {
   readonly children?: number;
 }
 
-/** A worker receives 6 times the time of another process on a busy core. Only a system that permits it raises priorities. */
+/** A worker receives 6 times the time of a gateway on a busy core. Only a system that permits it raises priorities. */
 export const WORKER: Niceness = { process: -8 };
-/** Other roles, and Postgres with its backends, receive 0.41 of the time. */
-export const OTHERS: Niceness = { process: 4, children: 4 };
+/** What no order waits for receives 0.41 of the time: the other roles, and Postgres with its backends. */
+export const BACKGROUND: Niceness = { process: 4, children: 4 };
 /** The child of Redis that rewrites its append-only file receives 0.1 of the time. */
 export const REDIS: Niceness = { children: 10 };
 /** The process runs only while a core has nothing else to do, or nearly so. */

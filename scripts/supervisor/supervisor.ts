@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { LogFile } from "./log.js";
 import { type KeepOptions, keepRunning, type Kept, type Running } from "./keep.js";
-import { OTHERS, Priorities, REDIS } from "./priorities.js";
+import { BACKGROUND, Priorities, REDIS } from "./priorities.js";
 import { type RoleProgram, spawnRole } from "./role.js";
 import { StartError } from "./start-error.js";
 
@@ -160,7 +160,7 @@ class Supervisor implements ProcessSet {
   private async boot(): Promise<void> {
     const { plan } = this;
     const [databaseUrl, redisUrl] = await Promise.all([
-      this.server("postgres", plan.postgres, (server) => this.priorities.add(server, OTHERS)),
+      this.server("postgres", plan.postgres, (server) => this.priorities.add(server, BACKGROUND)),
       this.server("redis", plan.redis, (server) => this.priorities.add(server, REDIS)),
     ]);
     this.refuseWhenStopping();

@@ -8,7 +8,7 @@ import pg from "pg";
 import { startPostgres } from "../../../scripts/embedded/postgres.js";
 import { sessionOf } from "../../../scripts/supervisor/identity.js";
 import { openLog } from "../../../scripts/supervisor/log.js";
-import { OTHERS, Priorities, REDIS, WORKER } from "../../../scripts/supervisor/priorities.js";
+import { BACKGROUND, Priorities, REDIS, WORKER } from "../../../scripts/supervisor/priorities.js";
 import { startSet } from "../../../scripts/supervisor/supervisor.js";
 import { inTemporaryDirectory } from "../../support/temporary.js";
 import { until } from "../../support/until.js";
@@ -31,7 +31,7 @@ function hasCapability(bit: bigint): boolean {
   return ((BigInt(`0x${/CapEff:\s*([0-9a-f]+)/.exec(status)?.[1] ?? "0"}`) >> bit) & 1n) === 1n;
 }
 
-/** Runs `use` with a worker, a gateway of low priority and an embedded Postgres; `backend` opens a session there. */
+/** Runs `use` with a worker, a projector of low priority and an embedded Postgres; `backend` opens a session there. */
 async function withSet(
   use: (parts: { pidOf: (name: string) => number; backend: () => Promise<number> }) => Promise<void>,
 ): Promise<void> {
@@ -57,7 +57,7 @@ async function withSet(
       migrate: () => Promise.resolve(),
       roles: [
         { ...role("worker"), niceness: WORKER },
-        { ...role("gateway"), niceness: OTHERS },
+        { ...role("projector"), niceness: BACKGROUND },
       ],
       replaceMs: 10_000,
       log,
@@ -93,7 +93,7 @@ describe("priorities", function () {
       await until(() => os.getPriority(first) === low);
       const second = await backend();
       await until(() => os.getPriority(second) === low);
-      const values = ["worker", "gateway", "postgres"].map((name) => os.getPriority(pidOf(name)));
+      const values = ["worker", "projector", "postgres"].map((name) => os.getPriority(pidOf(name)));
       expect(values).to.deep.equal([hasCapability(CAP_SYS_NICE) ? base - 8 : base, low, low]);
     }));
 
@@ -104,7 +104,7 @@ describe("priorities", function () {
         const backends = [await backend(), await backend()];
         await until(() => backends.every((pid) => autogroupNice(pid) === 4));
         backends.push(await backend());
-        const low = [pidOf("gateway"), pidOf("postgres"), ...backends];
+        const low = [pidOf("projector"), pidOf("postgres"), ...backends];
         await until(() => low.every((pid) => autogroupNice(pid) === 4));
         expect(autogroupNice(pidOf("worker"))).to.equal(hasCapability(CAP_SYS_NICE) ? -8 : 0);
       }),
@@ -112,11 +112,11 @@ describe("priorities", function () {
 
   (hasAutogroups ? it : it.skip)("holds for a role that was killed and restarts (needs autogroups)", () =>
     withSet(async ({ pidOf }) => {
-      const first = pidOf("gateway");
+      const first = pidOf("projector");
       process.kill(first, "SIGKILL");
       await until(() => {
         try {
-          const pid = pidOf("gateway");
+          const pid = pidOf("projector");
           return pid !== first && autogroupNice(pid) === 4;
         } catch {
           return false;
@@ -174,7 +174,7 @@ describe("priorities", function () {
       try {
         const [line] = (await once(child.stdout, "data")) as [Buffer];
         backend = Number(line.toString());
-        priorities.add({ pid, onExit: quiet }, OTHERS);
+        priorities.add({ pid, onExit: quiet }, BACKGROUND);
         await until(() => sessionOf(backend) === backend && autogroupNice(backend) === 4);
       } finally {
         if (backend !== 0) process.kill(backend);
@@ -201,7 +201,8 @@ describe("priorities", function () {
       };
       Object.assign(fs, { [method]: refuse });
       try {
-        for (const { pid } of children) priorities.add({ pid: pid ?? expect.fail(), onExit: quiet }, OTHERS);
+        for (const { pid } of children)
+          priorities.add({ pid: pid ?? expect.fail(), onExit: quiet }, BACKGROUND);
         // The rounds after the first run on a timer, where an error would end the process.
         await until(() => calls > 2 || method === "writeFileSync");
       } finally {
