@@ -84,7 +84,8 @@ export class Signatures {
     const text = this.text(request, timestamp);
     if (!verifyText(text, bytes, key.publicKey, key.algorithm))
       reject(`invalid signature: ${names.signature} does not verify; POST /v3/echo shows the text to sign`);
-    return { kind: "key", key, ip: request.ip, commandId: commandIdOf(keyId, text), resumed: false };
+    const commandId = commandIdOf(keyId, text);
+    return { kind: "key", key, ip: request.ip, commandId, signedTs: Number(timestamp), resumed: false };
   }
 
   private headersOf(request: SignedRequest): Signature {

@@ -26,6 +26,8 @@ export interface KeyCaller {
   readonly ip: string;
   /** Identity of this request: the same signed bytes have the same one. */
   readonly commandId: string;
+  /** Time of the signature, in Unix ms. */
+  readonly signedTs: number;
   /** True when an earlier run of the same bytes ended with an unknown effect. */
   readonly resumed: boolean;
 }

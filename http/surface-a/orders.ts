@@ -62,8 +62,8 @@ function requestOf(
   orders: readonly z.output<typeof PlaceOrder>[],
   atomic: boolean,
 ): SignedRequest {
-  const { commandId, resumed } = caller;
-  return { trader: walletOf(caller), orders, atomic, commandId, resumed };
+  const { commandId, signedTs: ts, resumed } = caller;
+  return { trader: walletOf(caller), orders, atomic, commandId, ts, resumed };
 }
 
 /** Returns the answer to a batch: 201 when all orders are accepted, 207 when some are, else the first refusal. */
@@ -186,7 +186,7 @@ export function orderRoutes(parts: OrderParts) {
       exampleBody: { qty: 50 },
     },
     run: async ({ caller, body, id }) => {
-      const orderId = await amendOrder(parts, walletOf(caller), id("orderId"), body, caller.commandId);
+      const orderId = await amendOrder(parts, walletOf(caller), id("orderId"), body, caller);
       return { body: { orderId } };
     },
   });

@@ -7,10 +7,11 @@ import { ledgerOf } from "../../actors/actor.js";
 import type { LedgerCommand } from "../../actors/ledger/commands.js";
 import { contracts } from "../../actors/units.js";
 import { findOrder } from "../../db/queries/trading/orders.js";
+import type { KeyCaller } from "../request/callers.js";
 import { Refused } from "../request/errors.js";
 import { refuseInMaintenance } from "../reference/maintenance.js";
 import { readOrderPrice, refuseMarket, refuseQty, termsOf, type OrderRefusal } from "./order-rules.js";
-import { idFrom } from "../request/command-ids.js";
+import { timedIdFrom } from "../request/command-ids.js";
 import type { TradingParts } from "./trading.js";
 import { sendToLedger, type Trader } from "./ledger-client.js";
 
@@ -39,7 +40,7 @@ export async function amendOrder(
   { traderId, wallet }: Trader,
   orderId: string,
   change: Change,
-  commandId: string,
+  { commandId, signedTs }: Pick<KeyCaller, "commandId" | "signedTs">,
 ): Promise<string> {
   const { reference, exchange, freshness, db, limits } = parts;
   await refuseInMaintenance(reference);
@@ -56,7 +57,11 @@ export async function amendOrder(
   const closed = refuseMarket(market);
   const replacement =
     closed === undefined
-      ? { orderId: idFrom(commandId, "replacement"), terms: termsOf(market), notAfter: change.notAfter }
+      ? {
+          orderId: timedIdFrom(signedTs, commandId, "replacement"),
+          terms: termsOf(market),
+          notAfter: change.notAfter,
+        }
       : undefined;
   const command: LedgerCommand = {
     kind: "amend",

@@ -12,12 +12,18 @@ import type { PlaceOrder } from "../surface-a/schemas/orders.js";
 import { answerTo, type Trader } from "./ledger-client.js";
 import { merge, summarize, type Placed } from "./placement-answer.js";
 
-/** Signed request that places orders. `resumed`: an earlier run of the same bytes may have been cut off. */
-export interface SignedRequest {
+/** Request that places orders. */
+export interface Placement {
   readonly trader: Trader;
   readonly orders: readonly PlaceOrder[];
   readonly atomic: boolean;
   readonly commandId: string;
+  /** Time of the request in Unix ms: that of the signature, so that a repeat has the same one. */
+  readonly ts: number;
+}
+
+/** Signed request that places orders. `resumed`: an earlier run of the same bytes may have been cut off. */
+export interface SignedRequest extends Placement {
   readonly resumed: boolean;
 }
 

@@ -32,12 +32,13 @@ import { isSame, lookUpClientIds } from "./first-orders.js";
 import { checkOrder, marketOf, refuseQty, requestOf, type Market } from "./order-rules.js";
 import type { Reference } from "../reference/reference.js";
 import type { PlaceOrder } from "../surface-a/schemas/orders.js";
-import { idFrom } from "../request/command-ids.js";
+import { timedIdFrom } from "../request/command-ids.js";
 import { askLedger, sendToLedger, sendWithIds, type Trader } from "./ledger-client.js";
 import {
   type PlacedReply,
   type Prepared,
   SignedPlacements,
+  type Placement,
   type SignedRequest,
 } from "./signed-placements.js";
 import { SharedRuns } from "./shared-runs.js";
@@ -100,7 +101,7 @@ export class Trading {
     this.signed = new SignedPlacements({
       exchange: parts.exchange,
       formats: parts.formats,
-      prepare: ({ trader, orders, atomic, commandId }) => this.prepare(trader, orders, atomic, commandId),
+      prepare: (request) => this.prepare(request),
       send: ({ trader, atomic, commandId }, { passed = [], own }) =>
         this.accept(trader, passed, atomic, commandId, own),
       placedBefore: (request) => this.placedBefore(request),
@@ -113,21 +114,18 @@ export class Trading {
    */
   async place(trader: Trader, orders: readonly PlaceOrder[], atomic: boolean): Promise<Placed> {
     const commandId = randomUUID();
-    const { own, passed } = await this.prepare(trader, orders, atomic, commandId);
+    const ts = this.parts.clock.now();
+    const { own, passed } = await this.prepare({ trader, orders, atomic, commandId, ts });
     if (passed.length === 0) return summarize(orders, merge(orders.length, own, []), atomic);
     const { reply } = await this.accept(trader, passed, atomic, commandId);
     return summarize(orders, merge(orders.length, own, reply.results), atomic);
   }
 
   /** Checks the orders of a request, and returns those for the ledger and the answers of the gateway to the others. */
-  private async prepare(
-    trader: Trader,
-    orders: readonly PlaceOrder[],
-    atomic: boolean,
-    commandId: string,
-  ): Promise<Prepared> {
+  private async prepare(placement: Placement): Promise<Prepared> {
+    const { orders, atomic } = placement;
     requireBatch(orders.length);
-    const checked = await this.check(trader, orders, commandId);
+    const checked = await this.check(placement);
     await refuseInMaintenance(this.parts.reference);
     const mayPlace = !(atomic && checked.some(isRefusal));
     return { own: ownAnswers(checked), passed: mayPlace ? checked.filter(isRequest) : [] };
@@ -141,16 +139,16 @@ export class Trading {
   private async placedBefore({
     trader: { traderId, wallet },
     orders,
-    commandId,
+    ...placement
   }: SignedRequest): Promise<Placed | undefined> {
     await askLedger(this.parts.exchange, traderId, { kind: "groups", wallet }, "groups");
     await this.parts.freshness.reach(ledgerOf(traderId));
-    const ids = orders.map((_, index) => orderIdOf(commandId, index));
+    const ids = orders.map((_, index) => orderIdOf(placement, index));
     const found = await findOrders(this.parts.db, wallet, ids);
     if (found.length === 0) return undefined;
     const accepted = new Set(found.map(({ orderId }) => orderId));
     const outcomes = orders.map(({ clientId }, index) => {
-      const orderId = orderIdOf(commandId, index);
+      const orderId = orderIdOf(placement, index);
       if (!accepted.has(orderId)) {
         return {
           code: "INVALID_REQUEST",
@@ -206,18 +204,14 @@ export class Trading {
     });
   }
 
-  private async check(
-    trader: Trader,
-    orders: readonly PlaceOrder[],
-    commandId: string,
-  ): Promise<CheckedOrder[]> {
+  private async check({ trader, orders, ...placement }: Placement): Promise<CheckedOrder[]> {
     const grid = await this.parts.reference.ticks();
     const markets = new Map<string, Promise<Market | undefined>>();
     const checked = orders.map(async (order, index): Promise<CheckedOrder> => {
       const found = markets.get(order.outcomeId) ?? marketOf(this.parts.reference, order.outcomeId);
       markets.set(order.outcomeId, found);
       const market = await found;
-      const result = checkOrder(order, orderIdOf(commandId, index), market, grid);
+      const result = checkOrder(order, orderIdOf(placement, index), market, grid);
       if (!isRefusal(result) || market === undefined) return result;
       return (await this.recall(trader, order, market)) ?? result;
     });
@@ -363,8 +357,8 @@ export class Trading {
 }
 
 /** Returns the id of an order of a request. It derives from the identity of the request, so a repeat yields the same id. */
-function orderIdOf(commandId: string, index: number): string {
-  return idFrom(commandId, `order ${index}`);
+function orderIdOf({ commandId, ts }: Pick<Placement, "commandId" | "ts">, index: number): string {
+  return timedIdFrom(ts, commandId, `order ${index}`);
 }
 
 function requireBatch(size: number): void {

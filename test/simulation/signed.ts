@@ -79,13 +79,14 @@ export class SignedClients {
     orders: readonly OrderRequest[],
     atomic: boolean,
   ): Promise<readonly string[]> {
-    const { random } = this.#ports;
+    const { random, clients } = this.#ports;
     const request: SignedRequest = {
       trader: { traderId: wallet.trader, wallet: wallet.wallet },
       // The gateway under test reads no more of an order than its place.
       orders: orders.map(({ orderId }) => ({ outcomeId: orderId }) as PlaceOrder),
       atomic,
       commandId: random.uuid(),
+      ts: clients.nowMs,
       resumed: false,
     };
     const signed: Signed = { request, orders, runs: 0, answer: undefined, accepted: [] };
