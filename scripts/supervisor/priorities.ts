@@ -20,7 +20,7 @@ export interface Niceness {
 
 /** A worker receives 6 times the time of a gateway on a busy core. Only a system that permits it raises priorities. */
 export const WORKER: Niceness = { process: -8 };
-/** What no order waits for receives 0.41 of the time: the other roles, and Postgres with its backends. */
+/** The roles that no order waits for, and Postgres with its backends, receive 0.41 of the time. */
 export const BACKGROUND: Niceness = { process: 4, children: 4 };
 /** The child of Redis that rewrites its append-only file receives 0.1 of the time. */
 export const REDIS: Niceness = { children: 10 };
