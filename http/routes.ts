@@ -63,6 +63,7 @@ import { tickRoutes } from "./surface-a/ticks.js";
 import { transferRoutes } from "./surface-a/transfers.js";
 import { typeRoutes } from "./surface-a/types.js";
 import type { Freshness, ReadModel } from "./trading/freshness.js";
+import type { OrderIds } from "./trading/order-ids.js";
 import type { Trading } from "./trading/trading.js";
 
 export interface RouteParts {
@@ -74,6 +75,7 @@ export interface RouteParts {
   readonly reads: ReadModel;
   readonly changes: Changes;
   readonly trading: Trading;
+  readonly orderIds: OrderIds;
   readonly books: Books;
   readonly throttle: Throttle;
   readonly buckets: Pick<TokenBuckets, "spend">;

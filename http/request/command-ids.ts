@@ -12,25 +12,12 @@ export function commandIdOf(keyId: string, text: string): string {
 
 /** Returns a UUID made of a command id and a name, so that a repeat of the request makes the same one. */
 export function idFrom(commandId: string, name: string): string {
-  return uuidOf(digestOf(commandId, name));
+  return uuidOf(createHash("sha256").update(commandId).update("\n").update(name).digest());
 }
 
-/**
- * Returns a UUID like `idFrom` that begins with a time in Unix ms. The rows of new orders are then next to each other in
- * an index by their ids, so an insertion changes a page that is in memory and was changed before.
- */
-export function timedIdFrom(ts: number, commandId: string, name: string): string {
-  const bytes = digestOf(commandId, name);
-  bytes.writeUIntBE(ts, 0, 6);
-  return uuidOf(bytes);
-}
-
-function digestOf(commandId: string, name: string): Buffer {
-  return createHash("sha256").update(commandId).update("\n").update(name).digest().subarray(0, 16);
-}
-
-/** Returns the UUID, of version 8, with these bytes. */
-function uuidOf(bytes: Buffer): string {
+/** Returns the UUID, of version 8, with the first 16 bytes of a digest. */
+export function uuidOf(digest: Buffer): string {
+  const bytes = Buffer.from(digest.subarray(0, 16));
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x80;
   bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
   const hex = bytes.toString("hex");

@@ -17,6 +17,7 @@ import { FirstRefusal, Refused } from "../request/errors.js";
 import { byParameter, costs, perItem, perRows, READ } from "../request/metering.js";
 import { route, type Reply } from "../request/route.js";
 import { amendOrder } from "../trading/amending.js";
+import type { OrderIds } from "../trading/order-ids.js";
 import type { Freshness, ReadModel } from "../trading/freshness.js";
 import { previewOrder } from "../trading/previewing.js";
 import type { PlacedOnce, SignedRequest } from "../trading/signed-placements.js";
@@ -53,6 +54,7 @@ interface OrderParts {
   readonly freshness: Freshness;
   readonly reads: ReadModel;
   readonly trading: Trading;
+  readonly orderIds: OrderIds;
   readonly limits: Limits;
   readonly longWork: LongWork;
 }

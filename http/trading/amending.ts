@@ -11,7 +11,6 @@ import type { KeyCaller } from "../request/callers.js";
 import { Refused } from "../request/errors.js";
 import { refuseInMaintenance } from "../reference/maintenance.js";
 import { readOrderPrice, refuseMarket, refuseQty, termsOf, type OrderRefusal } from "./order-rules.js";
-import { timedIdFrom } from "../request/command-ids.js";
 import type { TradingParts } from "./trading.js";
 import { sendToLedger, type Trader } from "./ledger-client.js";
 
@@ -23,7 +22,10 @@ export interface Change {
   readonly notAfter?: number | undefined;
 }
 
-export type AmendingParts = Pick<TradingParts, "reference" | "exchange" | "freshness" | "db" | "limits">;
+export type AmendingParts = Pick<
+  TradingParts,
+  "reference" | "exchange" | "freshness" | "db" | "limits" | "orderIds"
+>;
 
 /** Returns a checked value, or throws its refusal. */
 function accepted<Value extends object>(checked: Value | OrderRefusal): Value {
@@ -42,7 +44,7 @@ export async function amendOrder(
   change: Change,
   { commandId, signedTs }: Pick<KeyCaller, "commandId" | "signedTs">,
 ): Promise<string> {
-  const { reference, exchange, freshness, db, limits } = parts;
+  const { reference, exchange, freshness, db, limits, orderIds } = parts;
   await refuseInMaintenance(reference);
   const grid = await reference.ticks();
   const price = change.price === undefined ? undefined : accepted(readOrderPrice(change.price, grid)).price;
@@ -58,7 +60,7 @@ export async function amendOrder(
   const replacement =
     closed === undefined
       ? {
-          orderId: timedIdFrom(signedTs, commandId, "replacement"),
+          orderId: orderIds.of({ commandId, ts: signedTs }, "replacement"),
           terms: termsOf(market),
           notAfter: change.notAfter,
         }

@@ -10,16 +10,14 @@ import type { OrderRequest } from "../../actors/ledger/types.js";
 import type { Answered, Exchange } from "../../stream/log/ports.js";
 import type { PlaceOrder } from "../surface-a/schemas/orders.js";
 import { answerTo, type Trader } from "./ledger-client.js";
+import type { PlacingRequest } from "./order-ids.js";
 import { merge, summarize, type Placed } from "./placement-answer.js";
 
 /** Request that places orders. */
-export interface Placement {
+export interface Placement extends PlacingRequest {
   readonly trader: Trader;
   readonly orders: readonly PlaceOrder[];
   readonly atomic: boolean;
-  readonly commandId: string;
-  /** Time of the request in Unix ms: that of the signature, so that a repeat has the same one. */
-  readonly ts: number;
 }
 
 /** Signed request that places orders. `resumed`: an earlier run of the same bytes may have been cut off. */

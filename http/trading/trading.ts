@@ -32,7 +32,8 @@ import { isSame, lookUpClientIds } from "./first-orders.js";
 import { checkOrder, marketOf, refuseQty, requestOf, type Market } from "./order-rules.js";
 import type { Reference } from "../reference/reference.js";
 import type { PlaceOrder } from "../surface-a/schemas/orders.js";
-import { timedIdFrom } from "../request/command-ids.js";
+import { idFrom } from "../request/command-ids.js";
+import type { OrderIds, PlacingRequest } from "./order-ids.js";
 import { askLedger, sendToLedger, sendWithIds, type Trader } from "./ledger-client.js";
 import {
   type PlacedReply,
@@ -77,6 +78,7 @@ export interface TradingParts {
   readonly terminalOrders: TerminalOrders;
   readonly freshness: Freshness;
   readonly db: Database;
+  readonly orderIds: OrderIds;
   /** Engine time, in which the ledgers date the orders. */
   readonly clock: { now(): number };
   /** Limits of every wallet. */
@@ -143,13 +145,18 @@ export class Trading {
   }: SignedRequest): Promise<Placed | undefined> {
     await askLedger(this.parts.exchange, traderId, { kind: "groups", wallet }, "groups");
     await this.parts.freshness.reach(ledgerOf(traderId));
-    const ids = orders.map((_, index) => orderIdOf(placement, index));
+    // The earlier run may have been one of a build whose ids have no time.
+    const idsOf = (index: number): readonly string[] => [
+      this.orderIdOf(placement, index),
+      idFrom(placement.commandId, `order ${index}`),
+    ];
+    const ids = orders.flatMap((_, index) => idsOf(index));
     const found = await findOrders(this.parts.db, wallet, ids);
     if (found.length === 0) return undefined;
     const accepted = new Set(found.map(({ orderId }) => orderId));
     const outcomes = orders.map(({ clientId }, index) => {
-      const orderId = orderIdOf(placement, index);
-      if (!accepted.has(orderId)) {
+      const orderId = idsOf(index).find((id) => accepted.has(id));
+      if (orderId === undefined) {
         return {
           code: "INVALID_REQUEST",
           reason: "the order was refused when it was first sent; sign a new request to place it again",
@@ -211,7 +218,7 @@ export class Trading {
       const found = markets.get(order.outcomeId) ?? marketOf(this.parts.reference, order.outcomeId);
       markets.set(order.outcomeId, found);
       const market = await found;
-      const result = checkOrder(order, orderIdOf(placement, index), market, grid);
+      const result = checkOrder(order, this.orderIdOf(placement, index), market, grid);
       if (!isRefusal(result) || market === undefined) return result;
       return (await this.recall(trader, order, market)) ?? result;
     });
@@ -234,6 +241,10 @@ export class Trading {
     if (first === undefined || !isSame(first, requestOf(order, first.orderId, market, price)))
       return undefined;
     return { recalled: { orderId: first.orderId, clientId } };
+  }
+
+  private orderIdOf(request: PlacingRequest, index: number): string {
+    return this.parts.orderIds.of(request, `order ${index}`);
   }
 
   private accept(
@@ -354,11 +365,6 @@ export class Trading {
       currency: scope.currency,
     };
   }
-}
-
-/** Returns the id of an order of a request. It derives from the identity of the request, so a repeat yields the same id. */
-function orderIdOf({ commandId, ts }: Pick<Placement, "commandId" | "ts">, index: number): string {
-  return timedIdFrom(ts, commandId, `order ${index}`);
 }
 
 function requireBatch(size: number): void {

@@ -43,6 +43,7 @@ import { streamCatalog, streamQueries, streamTrading } from "../../http/websocke
 import { sharedThrottle, type Throttle } from "../../http/request/throttle.js";
 import { WebTokens } from "../../http/auth/web-tokens.js";
 import { REMEMBERED_IN_LEDGER } from "../../http/trading/signed-placements.js";
+import { OrderIds } from "../../http/trading/order-ids.js";
 import { Trading } from "../../http/trading/trading.js";
 import { Upgrades } from "../../http/edge/upgrade.js";
 import { openSettlementQueue } from "../../stream/jobs/queues.js";
@@ -263,7 +264,8 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
     });
     const locations = tradingLocations(reference, geoIp);
     const { limits } = settings;
-    const orders = { reference, exchange, terminalOrders: wallets, freshness, db, clock };
+    const orderIds = new OrderIds(settings.jwtWebSecret);
+    const orders = { reference, exchange, terminalOrders: wallets, freshness, db, clock, orderIds };
     const trading = new Trading({ ...orders, limits, formats });
     const emm = createEmmSurface({
       db,
@@ -332,6 +334,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       reads,
       changes,
       trading,
+      orderIds,
       books: replicas,
       throttle,
       buckets,

@@ -43,24 +43,25 @@ export function packNotification(
 }
 
 /**
- * Parses the numbers of a notification and of its database, which is `undefined` in one of an earlier build, and the
- * notices in the watched partitions.
+ * Parses the number of a notification, and its notices in the watched partitions. Returns `undefined` for one of another
+ * database. One of an earlier build names no database, so its bodies are left out, and the streams are read.
  */
 export function parseNotification(
   text: string,
   watched: ReadonlySet<string>,
-): {
-  readonly number: number;
-  readonly database: number | undefined;
-  readonly notifications: readonly Notification[];
-} {
+  ownDatabase: number,
+): { readonly number: number; readonly notifications: readonly Notification[] } | undefined {
   const lines = text.split("\n");
+  const database = lines.length % 2 === 0 ? Number(lines.at(-1)) : undefined;
+  if (database !== undefined && database !== ownDatabase) return undefined;
   const byPartition = new Map<string, ActorNotice[]>();
   for (let i = 1; i + 1 < lines.length; i += 2) {
     const [partition = "", actor = "", position] = (lines[i] ?? "").split(" ");
     if (!watched.has(partition)) continue;
     const inline =
-      position === undefined ? undefined : { position: Number(position), body: lines[i + 1] ?? "" };
+      position === undefined || database === undefined
+        ? undefined
+        : { position: Number(position), body: lines[i + 1] ?? "" };
     const notice = { actor: actor as ActorId, inline };
     const notices = byPartition.get(partition);
     if (notices === undefined) byPartition.set(partition, [notice]);
@@ -71,6 +72,5 @@ export function parseNotification(
     notices,
     scanAll: false,
   }));
-  const database = lines.length % 2 === 0 ? Number(lines.at(-1)) : undefined;
-  return { number: Number(lines[0]), database, notifications };
+  return { number: Number(lines[0]), notifications };
 }

@@ -146,8 +146,9 @@ export class NotificationListener implements Listener {
   }
 
   #received(watched: WatchedChannel, text: string): void {
-    const { number, database, notifications } = parseNotification(text, watched.partitions);
-    if (database !== undefined && database !== this.#ports.database) return;
+    const parsed = parseNotification(text, watched.partitions, this.#ports.database);
+    if (parsed === undefined) return;
+    const { number, notifications } = parsed;
     const isNext = !watched.isCounting || number === watched.last + 1;
     watched.last = number;
     for (const notification of notifications) this.#ports.onNotification(notification);

@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { Redis } from "ioredis";
 import { type ActorId, PARTITIONS } from "../../actors/actor.js";
 import { MAX_INLINE_BYTES } from "../log/notifications.js";
-import { clusterAddress, readAddress } from "./address.js";
+import { clusterAddress, hostsOf, readAddress } from "./address.js";
 import { connect, type Connection, firstReply, RedisUnreachable } from "./connection.js";
 import { Keys } from "./keys.js";
 import {
@@ -142,6 +142,7 @@ export class RedisLog implements Log {
           `Redis ${version[1] ?? ""}.${version[2] ?? ""} is too old; use 7.0 or newer`,
         );
       }
+      await log.#requireDatabase();
       if (!log.#isCluster && /^redis_mode:cluster/m.test(info)) {
         const nodes = nodesOf(await log.#connection.cluster("SLOTS"));
         await log.close();
@@ -158,6 +159,16 @@ export class RedisLog implements Log {
       await log.close();
       throw error;
     }
+  }
+
+  /** Throws `RedisUnreachable` when the server has not selected the database of the address, and so uses number 0. */
+  async #requireDatabase(): Promise<void> {
+    if (this.#database === 0) return;
+    const client = await this.#connection.client("INFO");
+    if (/ db=(\d+)/.exec(client)?.[1] === String(this.#database)) return;
+    throw new RedisUnreachable(
+      `Redis at ${hostsOf(this.url)} has no database ${this.#database}; name one that its setting \`databases\` allows`,
+    );
   }
 
   commitGroupOf(partition: string): string {

@@ -86,6 +86,7 @@ export class ProcessReporter {
   readonly #loop = new LoopPauses();
   /** The longest pauses of each interval within the last minute. */
   readonly #pauses: LongestPauses[] = [];
+  #logId: string | undefined;
   #cancel: () => void = () => undefined;
 
   constructor(options: ReporterOptions) {
@@ -126,9 +127,15 @@ export class ProcessReporter {
       },
     };
     // A lost report is followed by the next one.
-    void idOfLog(log)
+    void this.#idOfLog()
       .then((logId) => log.publish({ feed: FEED, body: JSON.stringify({ ...report, logId }) }))
       .catch(() => undefined);
+  }
+
+  /** Returns the id of the log, `undefined` before its first start and while it cannot be read. */
+  async #idOfLog(): Promise<string | undefined> {
+    this.#logId ??= await idOfLog(this.#options.log).catch(() => undefined);
+    return this.#logId;
   }
 
   stop(): void {

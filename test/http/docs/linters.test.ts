@@ -26,14 +26,18 @@ describe("the documents, read by linters with their recommended rules", function
 
   before(async () => {
     const stack = await startStack();
-    const served = ["openapi.json", "asyncapi.json"].map(async (name) => {
+    const textOf = async (name: string): Promise<string> => {
       const response = await fetch(`${stack.url}/${name}`);
       expect(response.status).to.equal(200);
       return response.text();
-    });
-    [openApi, asyncApi] = (await Promise.all(served)) as [string, string];
-    // The linters hold the event loop for longer than an exchange in this process could bear.
-    await stack.stop();
+    };
+    try {
+      openApi = await textOf("openapi.json");
+      asyncApi = await textOf("asyncapi.json");
+    } finally {
+      // The linters hold the event loop for longer than an exchange in this process could bear.
+      await stack.stop();
+    }
   });
 
   it("have no problem that Redocly reports", async () => {

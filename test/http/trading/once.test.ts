@@ -64,6 +64,23 @@ describe("a placement that is sent twice", function () {
     }
   }
 
+  it("has ids that begin with the time of its signature, as the replacement of an order has", async () => {
+    const signedMs = Date.now() - 20_000;
+    const timeOf = async (raw: Raw, status: number): Promise<[string, number]> => {
+      const answer = await first(signed(trader.trading, raw, signedMs));
+      expect(answer.status, answer.text).to.equal(status);
+      const orderId = String(answer.json["orderId"]);
+      return [orderId, Number.parseInt(orderId.replace("-", "").slice(0, 12), 16)];
+    };
+    const body = JSON.stringify(order());
+    const [orderId, time] = await timeOf({ method: "POST", target: "/v3/orders", body }, 201);
+    expect(time).to.be.within(signedMs - 4_096, signedMs + 4_096);
+    const target = `/v3/orders/${orderId}`;
+    const [replacedBy, later] = await timeOf({ method: "PATCH", target, body: '{"price":"0.300"}' }, 200);
+    expect(replacedBy).not.to.equal(orderId);
+    expect(later).to.be.within(signedMs - 4_096, signedMs + 4_096);
+  });
+
   it("is answered from its first run when a check before the route would refuse it", async () => {
     const raw = place();
     const placed = await first(raw);

@@ -31,7 +31,7 @@ function hasCapability(bit: bigint): boolean {
   return ((BigInt(`0x${/CapEff:\s*([0-9a-f]+)/.exec(status)?.[1] ?? "0"}`) >> bit) & 1n) === 1n;
 }
 
-/** Runs `use` with a worker, a projector of low priority and an embedded Postgres; `backend` opens a session there. */
+/** Runs `use` with a worker, a gateway, a projector of low priority and an embedded Postgres; `backend` opens a session there. */
 async function withSet(
   use: (parts: { pidOf: (name: string) => number; backend: () => Promise<number> }) => Promise<void>,
 ): Promise<void> {
@@ -58,6 +58,7 @@ async function withSet(
       roles: [
         { ...role("worker"), niceness: WORKER },
         { ...role("projector"), niceness: BACKGROUND },
+        { ...role("gateway"), niceness: {} },
       ],
       replaceMs: 10_000,
       log,
@@ -93,8 +94,10 @@ describe("priorities", function () {
       await until(() => os.getPriority(first) === low);
       const second = await backend();
       await until(() => os.getPriority(second) === low);
-      const values = ["worker", "projector", "postgres"].map((name) => os.getPriority(pidOf(name)));
-      expect(values).to.deep.equal([hasCapability(CAP_SYS_NICE) ? base - 8 : base, low, low]);
+      const values = ["worker", "gateway", "projector", "postgres"].map((name) =>
+        os.getPriority(pidOf(name)),
+      );
+      expect(values).to.deep.equal([hasCapability(CAP_SYS_NICE) ? base - 8 : base, base, low, low]);
     }));
 
   (hasAutogroups ? it : it.skip)(

@@ -1,7 +1,7 @@
 -- Publishes notifications of records, for scripts that begin with this file.
 
 -- Returns an empty list of records. `options` has the most bytes of the bodies of all records that a notification
--- contains, and the number of the database: '<bytes> <number>'.
+-- contains, -1 for no bodies, and the number of the database: '<bytes> <number>'.
 local function newRecords(options)
   local maxBytes, database = string.match(options, '^(-?%d+) (%d+)$')
   return { maxBytes = tonumber(maxBytes), database = database, bytes = 0, partitions = {}, byName = {} }
