@@ -5,7 +5,7 @@ import { KnownIds } from "../../../actors/ledger/ids/known.js";
 /** Factor by which the time of the ids runs faster: ten minutes are 600 ms, and a day is 86 s. */
 const FASTER = 1_000;
 
-type Method = "addOrder" | "addTransfer" | "addTransaction" | "forgottenAt";
+type Method = "addOrder" | "addTransfer" | "addTransaction" | "forgottenAt" | "ordersSince";
 
 function methodOf<Name extends Method>(name: Name): KnownIds[Name] {
   return Object.getOwnPropertyDescriptor(KnownIds.prototype, name)?.value as KnownIds[Name];
@@ -18,6 +18,7 @@ export function scaleDownIds(startMs: number): () => void {
   const addTransfer = methodOf("addTransfer");
   const addTransaction = methodOf("addTransaction");
   const forgottenAt = methodOf("forgottenAt");
+  const ordersSince = methodOf("ordersSince");
   const scaled = (ts: number): number => startMs + (ts - startMs) * FASTER;
   Object.assign(KnownIds.prototype, {
     addOrder(this: KnownIds, wallet, clientId, first, ts) {
@@ -31,6 +32,9 @@ export function scaleDownIds(startMs: number): () => void {
     },
     forgottenAt(this: KnownIds, nowMs) {
       return forgottenAt.call(this, scaled(nowMs));
+    },
+    ordersSince(this: KnownIds, nowMs) {
+      return nowMs - (nowMs - ordersSince.call(this, nowMs)) / FASTER;
     },
   } satisfies Pick<KnownIds, Method>);
   Object.defineProperty(KnownIds.prototype, "deadline", {
