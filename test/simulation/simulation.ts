@@ -52,8 +52,10 @@ const REST_MS = 120_000;
 const LEASES_END_MS = 4_000;
 /** Time within which due work must happen when nothing fails. */
 const PUNCTUAL_MS = 2_000;
-/** Age of a heartbeat below which its worker must count as live. */
-const SURELY_LIVE_MS = 150;
+/** Age of a heartbeat below which its worker must count as live: a lease, without a margin. */
+const SURELY_LIVE_MS = 250;
+/** Longest time that a stall of the log counts in the age of a heartbeat: a third of a lease. */
+const STALL_MS = 100;
 /** Greatest difference of the time of an entry from the time at which it reaches the log. */
 const MAX_OFF_MS = 20_000;
 
@@ -104,7 +106,7 @@ export class Simulation {
   readonly #epochs = new Map<string, number>();
   readonly #highestEpochs = new Map<string, number>();
   #isHealing = false;
-  /** Time of the last heartbeat of each worker, without the stalls of the log. */
+  /** Time of the last heartbeat of each worker, with the stalls of the log as `STALL_MS` each. */
   readonly #beats = new Map<string, number>();
 
   constructor(seed: number, mutation: Mutation = {}, trace: (line: string) => void = () => undefined) {
@@ -384,9 +386,10 @@ export class Simulation {
     }
   }
 
-  /** Checks that no worker counts as dead that has beaten of late. A stall of the log does not count as time. */
+  /** Checks that no worker counts as dead that has beaten of late. */
   #checkLive(name: string, live: readonly LiveWorker[]): void {
-    const nowMs = this.#scheduler.nowMs - this.#network.stalledMs;
+    const { stalledMs, stalls } = this.#network;
+    const nowMs = this.#scheduler.nowMs - stalledMs + stalls * STALL_MS;
     this.#beats.set(name, nowMs);
     for (const [other, beatMs] of this.#beats) {
       if (nowMs - beatMs > SURELY_LIVE_MS) continue;

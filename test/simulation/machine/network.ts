@@ -72,8 +72,9 @@ export class Network {
   faults: Faults = NO_FAULTS;
   /** Time until which messages between actors take seconds. */
   slowUntilMs = 0;
-  /** Time until which the log executes nothing, and the length of all stalls. */
+  /** Time until which the log executes nothing, and the number and the length of all stalls. */
   #stalledUntilMs = 0;
+  #stalls = 0;
   #stallsMs = 0;
   /** Planted bug: the log answers before its writes are on the disk. */
   answersEarly = false;
@@ -201,6 +202,11 @@ export class Network {
     });
   }
 
+  /** Number of the stalls of the log so far. */
+  get stalls(): number {
+    return this.#stalls;
+  }
+
   /** Time for which the log has been stalled so far. */
   get stalledMs(): number {
     return this.#stallsMs - Math.max(0, this.#stalledUntilMs - this.#scheduler.nowMs);
@@ -208,6 +214,7 @@ export class Network {
 
   /** Stalls the log: operations arrive when it executes again. */
   stall(ms: number): void {
+    this.#stalls += 1;
     const now = this.#scheduler.nowMs;
     const untilMs = Math.max(this.#stalledUntilMs, now + ms);
     this.#stallsMs += untilMs - Math.max(this.#stalledUntilMs, now);
