@@ -52,7 +52,7 @@ const REST_MS = 120_000;
 const LEASES_END_MS = 4_000;
 /** Time within which due work must happen when nothing fails. */
 const PUNCTUAL_MS = 2_000;
-/** Age of a heartbeat below which its worker must count as live: a lease, without a margin. */
+/** Age of a heartbeat below which its worker must count as live: a lease less a margin of 50 ms. */
 const SURELY_LIVE_MS = 250;
 /** Longest time that a stall of the log counts in the age of a heartbeat: a third of a lease. */
 const STALL_MS = 100;
