@@ -77,11 +77,14 @@ export class Builds {
     return role === "worker" && !this.#old.some(({ isAlive }) => isAlive);
   }
 
-  /** Checks that the active format has not risen before the last process of the old build was gone for a while. */
+  /**
+   * Checks that the active format has not risen before the last known process of the old build was gone for a while. A
+   * process that the log has no record of has read and written nothing yet.
+   */
   #checkRise(): void {
     const { scheduler } = this.#machine;
-    const wasThere = ({ endedMs = Infinity }: Process): boolean =>
-      scheduler.nowMs - endedMs < TIMING.stableMs / 2;
+    const wasThere = ({ isKnown, endedMs = Infinity }: Process): boolean =>
+      isKnown && scheduler.nowMs - endedMs < TIMING.stableMs / 2;
     if (this.#old.some(wasThere))
       scheduler.fail(new Error("the format has risen beside the old build, or just after it"));
   }

@@ -50,6 +50,7 @@ export class Process implements Caller {
   readsUpTo: Format = LATEST_FORMAT;
   /** Time of the end of the process; undefined while it runs. */
   endedMs: number | undefined;
+  #isKnown = false;
   readonly #machine: Machine;
   #isAlive = true;
   #pausedUntilMs = 0;
@@ -84,6 +85,11 @@ export class Process implements Caller {
 
   get isAlive(): boolean {
     return this.#isAlive;
+  }
+
+  /** True as soon as the log has a record of the process, in which others see it. */
+  get isKnown(): boolean {
+    return this.#isKnown;
   }
 
   get relays(): boolean {
@@ -124,7 +130,10 @@ export class Process implements Caller {
   }
 
   carry<T>(operation: Operation, apply: () => T): Promise<T> {
-    return this.#machine.network.carry({ caller: this, operation, ...this.#details }, apply);
+    return this.#machine.network.carry({ caller: this, operation, ...this.#details }, () => {
+      if (operation === "heartbeat" || operation === "announce") this.#isKnown = true;
+      return apply();
+    });
   }
 
   /** Runs `call`, which carries an operation, and attaches the details to that operation. */
