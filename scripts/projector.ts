@@ -15,6 +15,7 @@ import { ProcessReporter } from "../stream/services/process-reports.js";
 import { RedisLog } from "../stream/redis/redis-log.js";
 import { LogTail } from "../stream/log/tail.js";
 import { ConfigError } from "./config.js";
+import { watchBehind } from "./roles/behind.js";
 import { roleOutput } from "./roles/output.js";
 import { type RoleConfig, runRole, type RunningRole } from "./roles/run-role.js";
 
@@ -63,8 +64,14 @@ async function start({
         reconciliations_total: projector.reconciliations,
       }),
     });
+    const stopWatching = watchBehind(
+      systemClock,
+      () => projector.lagMs,
+      (message) => process.send?.(message),
+    );
     return {
       async stop() {
+        stopWatching();
         reporter.stop();
         await projector.stop();
         await formats.stop();

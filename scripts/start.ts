@@ -22,7 +22,7 @@ import { SharedPort } from "./supervisor/shared-port.js";
 import { describe, StartError } from "./supervisor/start-error.js";
 import { lockDataDir } from "./supervisor/lock.js";
 import { type LogFile, openLog } from "./supervisor/log.js";
-import { BACKGROUND, type Niceness, WORKER } from "./supervisor/priorities.js";
+import { BACKGROUND, GATEWAY, type Niceness, WORKER } from "./supervisor/priorities.js";
 import { type ProcessSet, startSet } from "./supervisor/supervisor.js";
 
 /** Roles in the order in which they start. They stop in the opposite order, so that none needs a stopped role. */
@@ -30,7 +30,7 @@ const ROLES = ["worker", "projector", "jobs", "gateway"] as const;
 /** An order waits for a gateway, Redis and a worker, and for nothing else. */
 const NICENESS: Readonly<Record<(typeof ROLES)[number], Niceness>> = {
   worker: WORKER,
-  gateway: {},
+  gateway: GATEWAY,
   projector: BACKGROUND,
   jobs: BACKGROUND,
 };

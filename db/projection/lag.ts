@@ -15,7 +15,7 @@ export class ProjectionLag {
 
   /** Ends the writing of the entries of the last `begin`. */
   end(): void {
-    this.#longestMs = Math.max(this.#longestMs, this.#writingMs());
+    this.#longestMs = Math.max(this.#longestMs, this.writingMs());
     this.forget();
   }
 
@@ -26,12 +26,13 @@ export class ProjectionLag {
 
   /** Returns the longest time in ms from a decision to its rows since the last call. */
   takeMs(): number {
-    const lagMs = Math.max(this.#longestMs, this.#writingMs());
+    const lagMs = Math.max(this.#longestMs, this.writingMs());
     this.#longestMs = 0;
     return lagMs;
   }
 
-  #writingMs(): number {
+  /** Returns the age in ms of the oldest decision that is being written, 0 when none is. */
+  writingMs(): number {
     return this.#writingTs === undefined ? 0 : Math.max(0, Date.now() - this.#writingTs);
   }
 }

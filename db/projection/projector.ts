@@ -73,6 +73,11 @@ export class Projector {
     return this.#lag.takeMs();
   }
 
+  /** Age in ms of the oldest decision whose rows are being written, 0 at rest. */
+  get lagMs(): number {
+    return this.#lag.writingMs();
+  }
+
   /** Number of actors whose tables were repaired because their log had lost entries, since the start. */
   get reconciliations(): number {
     return this.#reconciliations;

@@ -18,9 +18,16 @@ export interface Niceness {
   readonly children?: number;
 }
 
-/** A worker receives 6 times the time of a gateway on a busy core. Only a system that permits it raises priorities. */
-export const WORKER: Niceness = { process: -8 };
-/** The roles that no order waits for, and Postgres with its backends, receive 0.41 of the time. */
+/** Whether this process may raise priorities. */
+const MAY_RAISE = mayRaise();
+
+/** A worker receives 6 times the time of a gateway on a busy core, or 2.4 times where no priority may be raised. */
+export const WORKER: Niceness = { process: MAY_RAISE ? -8 : 0 };
+export const GATEWAY: Niceness = { process: MAY_RAISE ? 0 : 4 };
+/**
+ * The roles that no order waits for, and Postgres with its backends, receive 0.41 of the time of a gateway, and as much as
+ * it while a projector is behind. Where no priority may be raised, they always receive as much.
+ */
 export const BACKGROUND: Niceness = { process: 4, children: 4 };
 /** The child of Redis that rewrites its append-only file receives 0.1 of the time. */
 export const REDIS: Niceness = { children: 10 };
@@ -36,6 +43,8 @@ const RETRY_MS = 110;
 /** Gives processes and their children their priorities until they end. */
 export class Priorities {
   readonly #kept = new Map<number, Niceness>();
+  /** Processes of projectors that are behind. */
+  readonly #behind = new Set<number>();
   /** Processes of the last round that need no change any more. */
   #settled = new Set<number>();
   #timer: NodeJS.Timeout | undefined;
@@ -51,10 +60,28 @@ export class Priorities {
   add(running: Pick<Running, "pid" | "onExit">, niceness: Niceness): void {
     const { pid } = running;
     this.#kept.set(pid, niceness);
-    running.onExit(() => this.#kept.delete(pid));
+    running.onExit(() => {
+      this.#kept.delete(pid);
+      this.setBehind(pid, false);
+    });
     this.#settled.clear();
+    const { process: normal = 0 } = niceness;
     if (process.platform === "linux") this.#round();
-    else this.#changeThreads(pid, niceness.process ?? 0);
+    else this.#changeThreads(pid, normal, normal);
+  }
+
+  /** While any projector is behind, what has the priority of the background has that of this process. */
+  setBehind(pid: number, isBehind: boolean): void {
+    const wasHurried = this.#isHurried;
+    if (isBehind && this.#kept.has(pid)) this.#behind.add(pid);
+    else this.#behind.delete(pid);
+    if (this.#isHurried === wasHurried || process.platform !== "linux") return;
+    this.#settled.clear();
+    this.#round();
+  }
+
+  get #isHurried(): boolean {
+    return MAY_RAISE && this.#behind.size > 0;
   }
 
   stop(): void {
@@ -94,17 +121,22 @@ export class Priorities {
    * a new backend of Postgres does.
    */
   #change(pid: number): "done" | "again" | "refused" {
-    let niceness: number | undefined;
+    let normal: number | undefined;
+    let isBackground: boolean;
     let leadsSession: boolean;
     try {
-      niceness = this.#kept.get(pid)?.process ?? this.#kept.get(parentOf(pid))?.children;
+      const own = this.#kept.get(pid);
+      const parent = this.#kept.get(parentOf(pid));
+      isBackground = (own ?? parent) === BACKGROUND;
+      normal = own?.process ?? parent?.children;
       leadsSession = sessionOf(pid) === pid;
     } catch {
       // The process has ended.
       return "done";
     }
-    if (niceness === undefined) return "done";
-    this.#changeThreads(pid, niceness);
+    if (normal === undefined) return "done";
+    const niceness = isBackground && this.#isHurried ? 0 : normal;
+    this.#changeThreads(pid, niceness, normal);
     if (!leadsSession) return "again";
     const text = String(niceness);
     const isDone = this.#attempt(niceness, () =>
@@ -113,12 +145,14 @@ export class Priorities {
     return isDone ? "done" : "refused";
   }
 
-  /** Changes the threads that have the nice value of this process. One with another value has set it itself. */
-  #changeThreads(pid: number, niceness: number): void {
+  /** Changes the threads that have the nice value of this process or their normal one. Others have set theirs themselves. */
+  #changeThreads(pid: number, niceness: number, normal: number): void {
     const base = os.getPriority();
+    const given = [base, Math.min(HIGHEST_NICE, base + normal)];
     for (const thread of threadsOf(pid))
       this.#attempt(niceness, () => {
-        if (os.getPriority(thread) === base) os.setPriority(thread, Math.min(HIGHEST_NICE, base + niceness));
+        if (given.includes(os.getPriority(thread)))
+          os.setPriority(thread, Math.min(HIGHEST_NICE, base + niceness));
       });
   }
 
@@ -144,6 +178,18 @@ export class Priorities {
     this.#report = undefined;
     const reason = error instanceof Error ? error.message : String(error);
     report?.(`a process keeps its priority, and may take time from the workers: ${reason}`);
+  }
+}
+
+/** Returns whether the system lets this process raise a priority, by raising its own for a moment. */
+function mayRaise(): boolean {
+  const priority = os.getPriority();
+  try {
+    os.setPriority(Math.max(-20, priority - 1));
+    os.setPriority(priority);
+    return true;
+  } catch {
+    return false;
   }
 }
 

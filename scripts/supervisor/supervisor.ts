@@ -1,4 +1,6 @@
+import type { ChildProcess } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
+import { isBehindMessage } from "../roles/behind.js";
 import type { LogFile } from "./log.js";
 import { type KeepOptions, keepRunning, type Kept, type Running } from "./keep.js";
 import { BACKGROUND, Priorities, REDIS } from "./priorities.js";
@@ -96,7 +98,11 @@ class Supervisor implements ProcessSet {
     const kept = this.keep({
       name: program.name,
       start: async (_again, signal) => {
-        const running = await spawnRole({ ...program, env }, log, signal);
+        const onReady = (child: ChildProcess): void => {
+          program.onReady?.(child);
+          this.followLag(child);
+        };
+        const running = await spawnRole({ ...program, env, onReady }, log, signal);
         if (program.niceness !== undefined) this.priorities.add(running, program.niceness);
         return running;
       },
@@ -171,6 +177,14 @@ class Supervisor implements ProcessSet {
         plan.roles.filter((program) => program.role === role).map((program) => this.add(program)),
       );
     }
+  }
+
+  /** Lets a projector that is behind catch up. */
+  private followLag(child: ChildProcess): void {
+    child.on("message", (message: unknown) => {
+      if (isBehindMessage(message) && child.pid !== undefined)
+        this.priorities.setBehind(child.pid, message.behind);
+    });
   }
 
   /** Returns the roles in the order in which they have started. */

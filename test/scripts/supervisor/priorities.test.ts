@@ -8,7 +8,7 @@ import pg from "pg";
 import { startPostgres } from "../../../scripts/embedded/postgres.js";
 import { sessionOf } from "../../../scripts/supervisor/identity.js";
 import { openLog } from "../../../scripts/supervisor/log.js";
-import { BACKGROUND, Priorities, REDIS, WORKER } from "../../../scripts/supervisor/priorities.js";
+import { BACKGROUND, GATEWAY, Priorities, REDIS, WORKER } from "../../../scripts/supervisor/priorities.js";
 import { startSet } from "../../../scripts/supervisor/supervisor.js";
 import { inTemporaryDirectory } from "../../support/temporary.js";
 import { until } from "../../support/until.js";
@@ -58,7 +58,7 @@ async function withSet(
       roles: [
         { ...role("worker"), niceness: WORKER },
         { ...role("projector"), niceness: BACKGROUND },
-        { ...role("gateway"), niceness: {} },
+        { ...role("gateway"), niceness: GATEWAY },
       ],
       replaceMs: 10_000,
       log,
@@ -97,8 +97,35 @@ describe("priorities", function () {
       const values = ["worker", "gateway", "projector", "postgres"].map((name) =>
         os.getPriority(pidOf(name)),
       );
-      expect(values).to.deep.equal([hasCapability(CAP_SYS_NICE) ? base - 8 : base, base, low, low]);
+      expect(values).to.deep.equal(
+        hasCapability(CAP_SYS_NICE) ? [base - 8, base, low, low] : [base, low, low, low],
+      );
     }));
+
+  it("raises projectors and Postgres to the priority of gateways while a projector is behind (needs Linux)", function () {
+    if (process.platform !== "linux" || !hasCapability(CAP_SYS_NICE)) this.skip();
+    return withSet(async ({ pidOf, backend }) => {
+      const base = os.getPriority();
+      const low = Math.min(19, base + 4);
+      const background = [pidOf("postgres"), await backend()];
+      const priorities = (): number[] => [pidOf("projector"), ...background].map((pid) => os.getPriority(pid));
+      const autogroups = (): number[] => [pidOf("projector"), ...background].map(autogroupNice);
+      const become = async (nice: number): Promise<void> => {
+        await until(() => priorities().every((priority) => priority === base + nice));
+        if (hasAutogroups) await until(() => autogroups().every((value) => value === nice));
+      };
+      await become(4);
+      // The signal makes the role say that it is behind, or no longer.
+      process.kill(pidOf("projector"), "SIGUSR2");
+      await become(0);
+      process.kill(pidOf("projector"), "SIGUSR2");
+      await become(4);
+      process.kill(pidOf("projector"), "SIGUSR2");
+      await become(0);
+      process.kill(pidOf("projector"), "SIGKILL");
+      await until(() => background.every((pid) => os.getPriority(pid) === low));
+    });
+  });
 
   (hasAutogroups ? it : it.skip)(
     "raises the nice value of their autogroups, which every backend of Postgres has of its own (needs autogroups)",
