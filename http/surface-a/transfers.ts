@@ -124,17 +124,11 @@ export function transferRoutes({ db, exchange, freshness, reads, formats }: Tran
       };
       const parts = { exchange, freshness };
       const { commandId } = caller;
-      const { reply } = await sendWithIds(
-        parts,
-        traderId,
-        command,
-        "transfer",
-        commandId,
-        async ([ref = ""]) => {
-          const found = await findTransferByClientId(db, traderId, ref);
-          return { ...command, lookedUp: { first: found && transferOf(found) } };
-        },
-      );
+      const lookedUp = async ([ref = ""]: readonly string[]) => {
+        const found = await findTransferByClientId(db, traderId, ref);
+        return { ...command, lookedUp: { first: found && transferOf(found) } };
+      };
+      const { reply } = await sendWithIds(parts, traderId, { command, lookedUp }, "transfer", commandId);
       await freshness.hasReached(ledgerOf(traderId));
       const kept = await findTransfer(db, subaccountId, reply.transfer.transferId);
       return { body: transferOnWire(reply.transfer, kept?.ts ?? incoming.receivedMs) };

@@ -3,6 +3,7 @@
 import { ledgerOf, ledgerShardOf } from "../../actors/actor.js";
 import type { LedgerCommand, LedgerReply } from "../../actors/ledger/commands.js";
 import type { WalletSnapshot } from "../../actors/ledger/types.js";
+import { isUnavailable } from "../../db/database.js";
 import {
   type Answered,
   type AskOptions,
@@ -82,18 +83,28 @@ export interface LookUpParts {
   readonly freshness: Pick<Freshness, "hasReached">;
 }
 
+/** Command with ids of the caller, and what becomes of it when the ledger is not certain that some of them are new. */
+export interface WithIds {
+  readonly command: LedgerCommand;
+  /** Returns the command with what the tables have about all of its ids. */
+  lookedUp(ids: readonly string[]): Promise<LedgerCommand>;
+  /** Returns what can be done while the tables cannot be asked about these ids; nothing by default. */
+  without?(ids: readonly string[]): LedgerCommand | undefined;
+}
+
+const CANNOT_TELL = "the service cannot determine whether this id was used before; try again";
+
 /**
  * Sends a command with ids of the caller to the ledger of a trader, and returns its answer. If the ledger is not certain
- * that some ids are new, `withLookedUp` returns the command with what the tables have about all of its ids, and the
- * command is sent again: the ledger may have forgotten further ids by then. The answer to a repeat of the command id is
- * marked as repeated. Throws `Unavailable`, also when the tables are behind the ledger.
+ * that some ids are new, they are looked up and the command is sent again with what the tables have about all of its ids:
+ * the ledger may have forgotten further ids by then. The answer to a repeat of the command id is marked as repeated. Throws
+ * `Unavailable`, also when the tables are behind the ledger, unless a part of the command can do without them.
  */
 export async function askWithIds(
   { exchange, freshness }: LookUpParts,
   traderId: string,
-  command: LedgerCommand,
+  { command, lookedUp, without }: WithIds,
   commandId: string,
-  withLookedUp: (ids: readonly string[]) => Promise<LedgerCommand>,
 ): Promise<Answered<LedgerReply>> {
   const shard = ledgerShardOf(traderId);
   // The query of `answerTo` has the same id, and the answer to it may come twice.
@@ -102,10 +113,26 @@ export async function askWithIds(
   const answer = await exchange.ledgerOnce(shard, command, { ...options, id: commandId });
   const { reply } = answer;
   if (!isOf(reply, "uncertain")) return answer;
-  if (!(await freshness.hasReached(ledgerOf(traderId), reply.sinceMs)))
-    throw new Unavailable("the service cannot determine whether this id was used before; try again");
-  const id = lookedUpIdOf(commandId);
-  return exchange.ledgerOnce(shard, await withLookedUp(reply.ids), { ...options, id });
+  const { ids, sinceMs } = reply;
+  const whole = await unlessAway(async () =>
+    (await freshness.hasReached(ledgerOf(traderId), sinceMs)) ? lookedUp(ids) : undefined,
+  );
+  const second = whole ?? without?.(ids);
+  if (second === undefined) throw new Unavailable(CANNOT_TELL);
+  const again = await exchange.ledgerOnce(shard, second, { ...options, id: lookedUpIdOf(commandId) });
+  // Without the tables, further ids may have left the memory of the ledger meanwhile.
+  if (isOf(again.reply, "uncertain")) throw new Unavailable(CANNOT_TELL);
+  return again;
+}
+
+/** Returns `undefined` when the database cannot be reached. */
+async function unlessAway<Value>(work: () => Promise<Value>): Promise<Value | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if (isUnavailable(error)) return undefined;
+    throw error;
+  }
 }
 
 /** Returns the id of the second command of a request, because the ledger remembers its answer to the first one. */
@@ -135,13 +162,12 @@ export async function answerTo(
 export async function sendWithIds<K extends "placed" | "transfer">(
   parts: LookUpParts,
   traderId: string,
-  command: LedgerCommand,
+  withIds: WithIds,
   kind: K,
   commandId: string,
-  withLookedUp: (ids: readonly string[]) => Promise<LedgerCommand>,
 ): Promise<Answered<ReplyOf<K>>> {
-  const { reply, repeated } = await askWithIds(parts, traderId, command, commandId, withLookedUp);
-  return { reply: expectKind(command, reply, kind), repeated };
+  const { reply, repeated } = await askWithIds(parts, traderId, withIds, commandId);
+  return { reply: expectKind(withIds.command, reply, kind), repeated };
 }
 
 /** Returns the present balances and policy of a trader's wallet; one that was never used is empty. Throws `Unavailable`. */

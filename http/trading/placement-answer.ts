@@ -59,6 +59,32 @@ export function ownAnswers(checked: readonly CheckedOrder[]): OwnAnswers {
   });
 }
 
+/**
+ * Refuses the orders with these client ids, and returns the others, and the answers of the gateway with the refusals. `own`
+ * are its answers to the orders that have not passed.
+ */
+export function refuseUncertain(
+  own: OwnAnswers,
+  passed: readonly OrderRequest[],
+  clientIds: readonly string[],
+): { readonly own: OwnAnswers; readonly passed: readonly OrderRequest[] } {
+  const uncertain = new Set<string | undefined>(clientIds);
+  const answered = new Set(own.map(([index]) => index));
+  const places = Array.from({ length: own.length + passed.length }, (_, index) => index);
+  const placeOf = places.filter((index) => !answered.has(index));
+  const refused = passed.flatMap(({ clientId }, n): OwnAnswers => {
+    const index = placeOf[n];
+    return index === undefined || !uncertain.has(clientId) ? [] : [[index, UNCERTAIN]];
+  });
+  return { own: [...own, ...refused], passed: passed.filter(({ clientId }) => !uncertain.has(clientId)) };
+}
+
+const UNCERTAIN = {
+  code: "UNAVAILABLE",
+  reason:
+    "the service cannot determine whether this clientId was used before; send the order again in a new request",
+} as const satisfies OrderRefusal;
+
 /** Merges the answers of a gateway and the results of the ledger, in the order of a request of `count` orders. */
 export function merge(count: number, own: OwnAnswers, results: readonly PlaceResult[]): Outcome[] {
   const answered = new Map(own);
@@ -96,7 +122,8 @@ export function summarize(
       repeated &&= outcome.repeated;
       return;
     }
-    first ??= outcome;
+    // The request was served, unlike one that is answered with 503.
+    if (first === undefined || first.code === "UNAVAILABLE") first = outcome;
     rejected.push({ index, outcomeId: orders[index]?.outcomeId ?? "", reason: outcome.reason });
   });
   if (first === undefined) return { kind: "all", accepted, repeated };

@@ -45,8 +45,8 @@ export interface SignedPlacementsParts {
   readonly formats: Formats;
   /** Checks the orders by the rules of the gateway. */
   prepare(request: SignedRequest): Promise<Prepared>;
-  /** Sends the orders to the ledger, with the answers of the gateway from format 3 on. */
-  send(request: SignedRequest, prepared: Partial<Prepared>): Promise<Answered<PlacedReply>>;
+  /** Sends the orders to the ledger, with the answers of the gateway if the ledger remembers them. */
+  send(request: SignedRequest, prepared: Prepared, remembers: boolean): Promise<Answered<PlacedReply>>;
   /** Returns the answer of a run that was cut off, as far as the tables have it, if that run placed any order. */
   placedBefore(request: SignedRequest): Promise<Placed | undefined>;
 }
@@ -67,13 +67,13 @@ export class SignedPlacements {
       const placed = await this.parts.placedBefore(request);
       if (placed !== undefined) return { placed, repeated: false };
     }
-    const { own, passed } = await this.parts.prepare(request);
+    const prepared = await this.parts.prepare(request);
+    const { own, passed } = prepared;
     if (this.remembers) {
-      const whole = own.length === 0 ? { passed } : { own, passed };
-      const { reply, repeated } = await this.parts.send(request, whole);
+      const { reply, repeated } = await this.parts.send(request, prepared, true);
       return { placed: await this.placedOf(request, reply, own), repeated };
     }
-    const answer = passed.length === 0 ? undefined : await this.parts.send(request, { passed });
+    const answer = passed.length === 0 ? undefined : await this.parts.send(request, prepared, false);
     if (answer !== undefined) return { ...answer, placed: await this.placedOf(request, answer.reply, own) };
     return { placed: summarize(orders, merge(orders.length, own, []), atomic), repeated: false };
   }
@@ -86,7 +86,8 @@ export class SignedPlacements {
     return { placed: await this.placedOf(request, reply, []), repeated: true };
   }
 
-  private get remembers(): boolean {
+  /** True when the ledgers remember the answers of gateways. */
+  get remembers(): boolean {
     return this.parts.formats.active() >= REMEMBERED_IN_LEDGER;
   }
 

@@ -7,8 +7,8 @@ import { randomUUID } from "node:crypto";
 import { ledgerOf } from "../../actors/actor.js";
 import type { Formats } from "../../actors/format.js";
 import { CLIENT_ID_MS, MAX_BATCH } from "../../actors/limits.js";
-import type { LedgerCommand, LedgerReply, OrderFilter, OwnAnswers } from "../../actors/ledger/commands.js";
-import type { Limits, OpenOrder, OrderRequest, OrderStatus } from "../../actors/ledger/types.js";
+import type { LedgerCommand, LedgerReply, OrderFilter } from "../../actors/ledger/commands.js";
+import type { Limits, OpenOrder, OrderStatus } from "../../actors/ledger/types.js";
 import type { Currency } from "../../actors/market/types.js";
 import { parsePrice } from "../../actors/units.js";
 import type { Database } from "../../db/database.js";
@@ -23,6 +23,7 @@ import {
   isRequest,
   merge,
   ownAnswers,
+  refuseUncertain,
   summarize,
   type CheckedOrder,
   type Placed,
@@ -104,8 +105,7 @@ export class Trading {
       exchange: parts.exchange,
       formats: parts.formats,
       prepare: (request) => this.prepare(request),
-      send: ({ trader, atomic, commandId }, { passed = [], own }) =>
-        this.accept(trader, passed, atomic, commandId, own),
+      send: (request, prepared, remembers) => this.accept(request, prepared, remembers),
       placedBefore: (request) => this.placedBefore(request),
     });
   }
@@ -117,10 +117,12 @@ export class Trading {
   async place(trader: Trader, orders: readonly PlaceOrder[], atomic: boolean): Promise<Placed> {
     const commandId = randomUUID();
     const ts = this.parts.clock.now();
-    const { own, passed } = await this.prepare({ trader, orders, atomic, commandId, ts });
+    const placement = { trader, orders, atomic, commandId, ts };
+    const prepared = await this.prepare(placement);
+    const { own, passed } = prepared;
     if (passed.length === 0) return summarize(orders, merge(orders.length, own, []), atomic);
-    const { reply } = await this.accept(trader, passed, atomic, commandId);
-    return summarize(orders, merge(orders.length, own, reply.results), atomic);
+    const { reply } = await this.accept(placement, prepared, this.signed.remembers);
+    return summarize(orders, merge(orders.length, reply.own ?? own, reply.results), atomic);
   }
 
   /** Checks the orders of a request, and returns those for the ledger and the answers of the gateway to the others. */
@@ -247,19 +249,35 @@ export class Trading {
     return this.parts.orderIds.of(request, `order ${index}`);
   }
 
+  /**
+   * Sends the orders that have passed to the ledger. Orders whose client ids cannot be looked up are refused by themselves,
+   * unless the placement is atomic, no order is left, or the ledger does not remember the answers of gateways.
+   */
   private accept(
-    { traderId, wallet }: Trader,
-    orders: readonly OrderRequest[],
-    atomic: boolean,
-    commandId: string,
-    own?: OwnAnswers,
+    { trader: { traderId, wallet }, atomic, commandId }: Placement,
+    { own, passed: orders }: Prepared,
+    remembers: boolean,
   ): Promise<Answered<PlacedReply>> {
     const { db, clock, limits } = this.parts;
-    const command = { kind: "place", wallet, trader: traderId, orders, atomic, own, limits } as const;
-    return sendWithIds(this.parts, traderId, command, "placed", commandId, async () => ({
+    const command = {
+      kind: "place",
+      wallet,
+      trader: traderId,
+      orders,
+      atomic,
+      own: remembers && own.length > 0 ? own : undefined,
+      limits,
+    } as const;
+    const lookedUp = async (): Promise<LedgerCommand> => ({
       ...command,
       lookedUp: await lookUpClientIds(db, wallet, orders, clock.now()),
-    }));
+    });
+    const without = (ids: readonly string[]): LedgerCommand | undefined => {
+      if (atomic || !remembers) return undefined;
+      const certain = refuseUncertain(own, orders, ids);
+      return certain.passed.length === 0 ? undefined : { ...command, ...certain, orders: certain.passed };
+    };
+    return sendWithIds(this.parts, traderId, { command, lookedUp, without }, "placed", commandId);
   }
 
   /** Queues cancels and returns the status of each order. `byThis`: the order was open, and this cancel ended it. */

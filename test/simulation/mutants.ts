@@ -407,10 +407,10 @@ export const RUNTIME_MUTANTS: readonly Mutant[] = [
     mutation: replacingMethods(SignedPlacements.prototype, {
       async place(this: SignedPlacements, request) {
         const { parts } = this as unknown as { readonly parts: SignedPlacementsParts };
-        const send: SignedPlacementsParts["send"] = async (sent, prepared) =>
-          prepared.passed?.length === 0
+        const send: SignedPlacementsParts["send"] = async (sent, prepared, remembers) =>
+          prepared.passed.length === 0
             ? { reply: { ok: true, kind: "placed", results: [], own: prepared.own }, repeated: false }
-            : parts.send(sent, prepared);
+            : parts.send(sent, prepared, remembers);
         return place.call(new SignedPlacements({ ...parts, send }), request);
       },
     }),

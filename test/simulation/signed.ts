@@ -199,12 +199,20 @@ export class SignedClients {
         exchange,
         formats,
         prepare: (request) => this.#prepare(request),
-        send: ({ trader: { traderId, wallet }, atomic, commandId }, { passed = [], own }) => {
-          const command = { kind: "place", wallet, trader: traderId, orders: passed, atomic, own } as const;
-          const lookUp = (): never => {
+        send: ({ trader: { traderId, wallet }, atomic, commandId }, { passed, own }, remembers) => {
+          const answers = remembers && own.length > 0 ? own : undefined;
+          const command = {
+            kind: "place",
+            wallet,
+            trader: traderId,
+            orders: passed,
+            atomic,
+            own: answers,
+          } as const;
+          const lookedUp = (): never => {
             throw new Error(`ledger ${ledgerShardOf(traderId)} is uncertain about an order without an id`);
           };
-          return sendWithIds({ exchange, freshness }, traderId, command, "placed", commandId, lookUp);
+          return sendWithIds({ exchange, freshness }, traderId, { command, lookedUp }, "placed", commandId);
         },
         placedBefore: () => Promise.resolve(undefined),
       }),

@@ -1,7 +1,8 @@
 /**
  * A set of ids that answers "surely new" or "maybe known". It is a chain of blocked Bloom filters: each id sets some bits
  * of one block, and is maybe known when all of its bits are set. While the chain may grow, an id has at least 20 bits, and
- * fewer than 1 in 1,000 new ids are maybe known. A chain at its limit takes further ids and gets less selective.
+ * each filter takes fewer than 1 in 1,000 new ids as maybe known. A chain at its limit takes further ids and gets less
+ * selective.
  */
 
 import { Buffer } from "node:buffer";
@@ -12,10 +13,12 @@ const BITS_PER_ID = 20;
 const BITS_SET = 8;
 const BLOCK_WORDS = 16;
 const BYTES_PER_WORD = 4;
-const WORDS_PER_PAGE = 8_192;
-const FIRST_BYTES = 16 * 1_024;
-/** Factor by which a filter is larger than the one before it in the chain. */
-const GROWTH = 4;
+/** Length of a page. In base64, with its place, it fills a block of 40 KiB of the allocator of Redis. */
+const WORDS_PER_PAGE = 7_600;
+/** Sizes of filters are multiples of this. */
+const UNIT_BYTES = 16 * 1_024;
+/** Ratio of the first filter of a chain to what is expected: traffic changes from hour to hour. */
+const HEADROOM = 9 / 8;
 
 /** A page of one filter of a chain: its place in the chain, its size, its number of ids, and some words in base64. */
 export type FilterPage = readonly [index: number, bytes: number, ids: number, word: number, words: string];
@@ -72,17 +75,20 @@ function capacityOf(bytes: number): number {
   return Math.floor((bytes * 8) / BITS_PER_ID);
 }
 
+/** Returns the size of a filter for a number of ids. */
+function bytesFor(ids: number): number {
+  return Math.max(1, Math.ceil((ids * BITS_PER_ID) / 8 / UNIT_BYTES)) * UNIT_BYTES;
+}
+
 export class IdFilter {
   readonly #maxBytes: number;
   readonly #chain: BlockedFilter[] = [];
   readonly #firstBytes: number;
 
-  /** A filter expects `expected` ids or more, and grows to `maxBytes`, not counting smaller ones before the last. */
+  /** The chain expects `expected` ids, doubles in size when it has more, and grows to `maxBytes`, a multiple of 16 KiB. */
   constructor(maxBytes: number, expected = 0) {
     this.#maxBytes = maxBytes;
-    let bytes = FIRST_BYTES;
-    while (bytes < maxBytes && capacityOf(bytes) * GROWTH < expected) bytes *= GROWTH;
-    this.#firstBytes = bytes;
+    this.#firstBytes = Math.min(maxBytes, bytesFor(expected * HEADROOM));
   }
 
   /** Number of ids that were added. */
@@ -101,9 +107,13 @@ export class IdFilter {
 
   add(key: IdKey): void {
     let last = this.#chain.at(-1);
-    if (last === undefined || (last.isFull && last.bytes < this.#maxBytes)) {
-      last = new BlockedFilter(last === undefined ? this.#firstBytes : last.bytes * GROWTH);
-      this.#chain.push(last);
+    if (last?.isFull !== false) {
+      const { bytes } = this;
+      const more = Math.min(bytes === 0 ? this.#firstBytes : bytes, this.#maxBytes - bytes);
+      if (last === undefined || more > 0) {
+        last = new BlockedFilter(more);
+        this.#chain.push(last);
+      }
     }
     last.add(key);
   }

@@ -68,10 +68,11 @@ export async function postTransaction(
   const record = { action, subject: traderId, after };
   const reply = await recordIntent(db, call, record, async () => {
     const parts = { exchange, freshness };
-    const answer = await askWithIds(parts, traderId, command, transactionId, async ([ref = ""]) => ({
+    const lookedUp = async ([id = ""]: readonly string[]) => ({
       ...command,
-      lookedUp: { first: await findTransactionByRef(db, traderId, ref) },
-    }));
+      lookedUp: { first: await findTransactionByRef(db, traderId, id) },
+    });
+    const answer = await askWithIds(parts, traderId, { command, lookedUp }, transactionId);
     return answer.reply;
   });
   if (!reply.ok) throw refusedBy(reply.refusal);

@@ -55,16 +55,27 @@ describe("a filter of ids", () => {
   it("stops growing at its limit and becomes less selective, and still has every id", function () {
     this.timeout(20_000);
     const filter = filled(new IdFilter(MIB / 16), 100_000);
-    expect(filter.bytes).to.equal(MIB / 16 + MIB / 64);
+    expect(filter.bytes).to.equal(MIB / 16);
     expect(falsePositives(filter)).to.be.above(0.01);
     for (let n = 0; n < 100_000; n += 11) expect(filter.mayHave(keyOf("wallet", `id ${n}`))).to.equal(true);
   });
 
-  it("begins as large as the filter before it needed, so that its chain stays short", () => {
-    const chain = (expected: number): number =>
-      new Set([...filled(new IdFilter(4 * MIB, expected), 40_000).pages()].map(([index]) => index)).size;
-    expect(chain(0)).to.equal(3);
-    expect(chain(40_000)).to.equal(2);
+  it("begins with room for as many ids as the filter before it had, and an eighth more", () => {
+    const chain = (expected: number, ids: number): number[] => {
+      const filter = filled(new IdFilter(4 * MIB, expected), ids);
+      return [...new Map([...filter.pages()].map(([index, bytes]) => [index, bytes / 1_024])).values()];
+    };
+    expect(chain(0, 40_000)).to.deep.equal([16, 16, 32, 64]);
+    expect(chain(40_000, 44_000)).to.deep.equal([112]);
+    expect(chain(40_000, 50_000)).to.deep.equal([112, 112]);
+  });
+
+  it("takes up to 3 bytes of memory an id of an hour like the one before it", function () {
+    this.timeout(20_000);
+    for (const ids of [80_000, 150_000, 300_000]) {
+      const { bytes } = filled(new IdFilter(4 * MIB, ids), ids);
+      expect(bytes / ids).to.be.within(2.5, 3);
+    }
   });
 });
 
@@ -72,9 +83,17 @@ describe("the filters of a ledger's ids", () => {
   it("report their memory, and the room of their pages in two snapshots that share what has not changed", () => {
     const known = new KnownIds();
     expect(known.filterBytes).to.deep.equal({ memory: 0, snapshots: 0 });
-    // More than the 6,553 ids of the first filter of 16 KiB, so that a second one of 64 KiB follows.
-    for (let n = 0; n < 7_000; n += 1) known.addOrder("wallet", `id ${n}`, { orderId: "o", digest: "d" }, 0);
-    expect(known.filterBytes).to.deep.equal({ memory: 80 * 1_024, snapshots: 1.5 * (80 + 64) * 1_024 });
+    // More than the 13,106 ids of the first filters of 16 KiB each, so that a third one of 32 KiB follows.
+    for (let n = 0; n < 14_000; n += 1) known.addOrder("wallet", `id ${n}`, { orderId: "o", digest: "d" }, 0);
+    expect(known.filterBytes).to.deep.equal({ memory: 64 * 1_024, snapshots: 1.35 * (64 + 32) * 1_024 });
+  });
+
+  it("fill their pages with little more than base64, as the allocator of Redis rounds them", () => {
+    const known = new KnownIds();
+    for (let n = 0; n < 60_000; n += 1) known.addOrder("wallet", `id ${n}`, { orderId: "o", digest: "d" }, 0);
+    const pages = [...known.parts()].filter(([kind]) => kind === "filter");
+    const longest = Math.max(...pages.map((page) => JSON.stringify(page).length));
+    expect(longest).to.be.within(40_000, 40 * 1_024 - 50);
   });
 });
 

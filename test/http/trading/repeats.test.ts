@@ -220,4 +220,56 @@ describe("repeats of old ids", function () {
     }
     expect((await place({ clientId: known })).json).to.deep.equal(first.json);
   });
+
+  it("are refused by themselves in a batch while Postgres is away, and placed once when it is back", async () => {
+    const [known, unknown, fresh] = [newId(), newId(), randomUUID()];
+    const first = await place({ clientId: known });
+    const orders = [
+      order({ qty: 0 }),
+      order({ clientId: known }),
+      order({ clientId: fresh }),
+      order({ clientId: unknown }),
+      order(),
+    ];
+    const stream = new StreamClient(stack.connect(), new Signer(trader.trading.key, stack.brand));
+    await stream.connect();
+    const emm = new EmmClient(stack.url, await newClient(stack, trader));
+    postgres?.cut();
+    try {
+      const batch = await calls("POST /v3/orders/batch", { orders });
+      expect(batch.status).to.equal(207);
+      expect(batch.json["accepted"]).to.have.length(2);
+      expect(batch.json).to.have.nested.property("accepted[0].clientId", fresh);
+      const rejected = batch.json["rejected"] as { index: number; reason: string }[];
+      expect(rejected.map(({ index }) => index)).to.deep.equal([0, 1, 3]);
+      expect(rejected[1]?.reason).to.match(/whether this clientId was used before; send the order again/);
+
+      const again = await stream.place([order({ clientId: known }), order({ clientId: fresh })]);
+      expect(again.accepted).to.deep.equal([(batch.json["accepted"] as object[])[0]]);
+      expect(again.rejected).to.have.nested.property("[0].index", 0);
+
+      // No order is left, or all depend on each other: nothing is done, and the same request may succeed later.
+      const none = { orders: [order({ qty: 0 }), order({ clientId: known })] };
+      expect(resultOf(await calls("POST /v3/orders/batch", none))).to.equal("503 UNAVAILABLE");
+      const atomic = { orders: [order(), order({ clientId: known })], atomic: true };
+      expect(resultOf(await calls("POST /v3/orders/batch", atomic))).to.equal("503 UNAVAILABLE");
+
+      // An order that the ledger refuses gives the batch its code.
+      const tooDear = order({ price: "0.999", qty: 1_000_000 });
+      const refused = await calls("POST /v3/orders/batch", { orders: [order({ clientId: known }), tooDear] });
+      expect(resultOf(refused)).to.equal("400 INSUFFICIENT_BALANCE");
+    } finally {
+      stream.close();
+      postgres?.heal();
+    }
+    expect((await place({ clientId: known })).json).to.deep.equal(first.json);
+    const placed = await calls("POST /v3/orders/batch", {
+      orders: [order({ clientId: known }), order({ clientId: unknown })],
+    });
+    expect(placed.status).to.equal(201);
+    const onB = await emm.call("POST /orders/place", [
+      { ...order({ clientId: unknown }), price: 0.1, currency: "CASH" },
+    ]);
+    expect(onB.body).to.have.deep.property("accepted", [(placed.json["accepted"] as object[])[1]]);
+  });
 });
