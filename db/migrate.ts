@@ -11,6 +11,21 @@ import { MIGRATION_LOCK } from "./locks.js";
 import { prepareMonths } from "./partitions/prepare.js";
 import { createMonths, presentOf } from "./partitions/keep-months.js";
 
+/** Version of the rows that this build reads and writes. A migration after which older builds would misread them raises it. */
+const ROWS_VERSION = 1;
+
+/** The tables have rows of a later build. */
+export class NewerRows extends Error {
+  override readonly name = "NewerRows";
+
+  constructor(version: number) {
+    super(
+      `the tables have rows of version ${version}, and this build reads them up to version ${ROWS_VERSION}: start the ` +
+        "build that has written them, or a later one, or restore a backup from before the upgrade",
+    );
+  }
+}
+
 /** Interval of the attempts to become the one process that migrates, in ms. */
 const TURN_MS = 200;
 /** Time in ms after which a waiting process says so, each time twice as long. */
@@ -20,6 +35,7 @@ const SAY_MS = 2_000;
  * Applies the migrations that the database lacks, and changes nothing in a database that has them all. Processes that
  * start together take turns. `say` receives lines about waits and long work.
  * @throws DatabaseUnreachable
+ * @throws NewerRows
  * @throws TablesBusy
  */
 export async function migrate(databaseUrl: string, say: Say = () => undefined): Promise<void> {
@@ -33,6 +49,7 @@ export async function migrate(databaseUrl: string, say: Say = () => undefined): 
   await firstContact(databaseUrl, client.connect());
   try {
     await takeTurn(client, say);
+    await requireReadable(client);
     await waitBriefly(client);
     await prepareMonths(client, say);
     const migrationsFolder = path.join(import.meta.dirname, "migrations");
@@ -58,6 +75,15 @@ async function takeTurn(client: pg.Client, say: Say): Promise<void> {
     }
     await sleep(TURN_MS);
   }
+}
+
+/** Throws `NewerRows` when a later build has changed what the rows mean. */
+async function requireReadable(client: pg.Client): Promise<void> {
+  const { rows: found } = await client.query("select from pg_class where oid = to_regclass('rows_version')");
+  if (found.length === 0) return;
+  const { rows } = await client.query<{ version: number }>("select version from rows_version");
+  const version = rows[0]?.version ?? ROWS_VERSION;
+  if (version > ROWS_VERSION) throw new NewerRows(version);
 }
 
 async function otherMigration(client: pg.Client): Promise<string> {

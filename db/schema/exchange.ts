@@ -6,6 +6,7 @@ import {
   check,
   customType,
   index,
+  integer,
   pgTable,
   primaryKey,
   serial,
@@ -27,6 +28,16 @@ export const installation = pgTable(
     boundTs: moment().notNull(),
   },
   (table) => [check("installation_only_row", sql`${table.onlyRow}`)],
+);
+
+/** The version of the rows: one row. A build does not use tables whose version is later than its own. */
+export const rowsVersion = pgTable(
+  "rows_version",
+  {
+    onlyRow: boolean().primaryKey().default(true),
+    version: integer().notNull(),
+  },
+  (table) => [check("rows_version_only_row", sql`${table.onlyRow}`)],
 );
 
 /** A period of maintenance. At most one has no end yet. */

@@ -1,4 +1,5 @@
 import { DatabaseUnreachable } from "../../db/database.js";
+import { NewerRows } from "../../db/migrate.js";
 import { RedisUnreachable } from "../../stream/redis/connection.js";
 
 /** Failure that the person at the terminal can fix; only its message is shown, and the message names the remedy. */
@@ -16,7 +17,7 @@ const SYSTEM_REMEDIES: Readonly<Record<string, string>> = {
 
 /** Returns one line for a failure with a known remedy, and the stack of any other error. */
 export function describe(error: unknown): string {
-  for (const known of [StartError, RedisUnreachable, DatabaseUnreachable]) {
+  for (const known of [StartError, RedisUnreachable, DatabaseUnreachable, NewerRows]) {
     if (error instanceof known) return error.message;
   }
   if (!(error instanceof Error)) return String(error);

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { sql } from "drizzle-orm";
 import { connect, disconnect, type Database } from "../../db/database.js";
-import { migrate } from "../../db/migrate.js";
+import { migrate, NewerRows } from "../../db/migrate.js";
 import { listLeagues, listMarketTypes, listSports } from "../../db/queries/catalog/classification.js";
 import { currentTicks } from "../../db/queries/catalog/ticks.js";
 import { freshDatabase, type FreshDatabase } from "../support/servers.js";
@@ -28,6 +28,21 @@ describe("migrate", () => {
       sql`select count(distinct hash)::int as n from drizzle.__drizzle_migrations`,
     );
     expect(applied.rows).to.deep.equal(files.rows);
+  });
+
+  it("refuses tables whose rows a later build has changed, before it changes anything", async () => {
+    await migrate(database.url);
+    await migrate(database.url);
+    await db.execute(sql`update rows_version set version = version + 1`);
+    await db.execute(sql`delete from drizzle.__drizzle_migrations`);
+    const failure = await migrate(database.url).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    expect(failure).to.be.instanceOf(NewerRows);
+    expect(String(failure)).to.match(/rows of version 2, and this build reads them up to version 1: start the/);
+    const applied = await db.execute(sql`select 1 from drizzle.__drizzle_migrations`);
+    expect(applied.rows).to.have.length(0);
   });
 
   it("seeds leagues, market types and the grid of the specification", async () => {
