@@ -40,7 +40,9 @@ describe("migrate", () => {
       (error: unknown) => error,
     );
     expect(failure).to.be.instanceOf(NewerRows);
-    expect(String(failure)).to.match(/rows of version 2, and this build reads them up to version 1: start the/);
+    expect(String(failure)).to.match(
+      /rows of version 2, and this build reads them up to version 1: start the/,
+    );
     const applied = await db.execute(sql`select 1 from drizzle.__drizzle_migrations`);
     expect(applied.rows).to.have.length(0);
   });
