@@ -87,9 +87,9 @@ export interface LookUpParts {
 export interface WithIds {
   readonly command: LedgerCommand;
   /** Returns the command with what the tables have about all of its ids. */
-  lookedUp(ids: readonly string[]): Promise<LedgerCommand>;
+  readonly lookedUp: (ids: readonly string[]) => Promise<LedgerCommand>;
   /** Returns what can be done while the tables cannot be asked about these ids; nothing by default. */
-  without?(ids: readonly string[]): LedgerCommand | undefined;
+  readonly without?: (ids: readonly string[]) => LedgerCommand | undefined;
 }
 
 const CANNOT_TELL = "the service cannot determine whether this id was used before; try again";

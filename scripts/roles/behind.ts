@@ -1,4 +1,4 @@
-/** Tells the supervisor of a projector when its rows are late, so that it receives more of the cores. */
+/** Message of a projector to its supervisor that its rows are late, for which it receives more of the cores. */
 
 import type { Clock } from "../../stream/log/clock.js";
 
@@ -24,11 +24,11 @@ export function isBehindMessage(message: unknown): message is BehindMessage {
   );
 }
 
-/** Looks at the lag until the returned function is called, and tells of each change between behind and not. */
+/** Looks at the lag until the returned function is called, and reports each change between behind and not. */
 export function watchBehind(
   clock: Clock,
   lagMs: () => number,
-  tell: (message: BehindMessage) => void,
+  report: (message: BehindMessage) => void,
 ): () => void {
   let untilMs = -Infinity;
   let behind = false;
@@ -38,7 +38,7 @@ export function watchBehind(
     if (lagMs() > BEHIND_MS) untilMs = nowMs + HOLD_MS;
     if (nowMs < untilMs !== behind) {
       behind = !behind;
-      tell({ behind });
+      report({ behind });
     }
     cancel = clock.after(LOOK_MS, look);
   };

@@ -18,7 +18,7 @@ export interface Niceness {
   readonly children?: number;
 }
 
-/** Whether this process may raise priorities. */
+/** True if the system lets this process raise priorities. */
 const MAY_RAISE = mayRaise();
 
 /** A worker receives 6 times the time of a gateway on a busy core, or 2.4 times where no priority may be raised. */

@@ -257,7 +257,7 @@ describe("repeats of old ids", function () {
       // An order that the ledger refuses gives the batch its code.
       const tooDear = order({ price: "0.999", qty: 1_000_000 });
       const refused = await calls("POST /v3/orders/batch", { orders: [order({ clientId: known }), tooDear] });
-      expect(resultOf(refused)).to.equal("400 INSUFFICIENT_BALANCE");
+      expect(resultOf(refused)).to.equal("422 INSUFFICIENT_BALANCE");
     } finally {
       stream.close();
       postgres?.heal();

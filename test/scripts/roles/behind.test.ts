@@ -3,7 +3,7 @@ import { isBehindMessage, watchBehind } from "../../../scripts/roles/behind.js";
 import { ManualClock } from "../../stream/log/support.js";
 
 describe("the watch of a projector", () => {
-  it("tells when rows are more than half a second late, and when they were not for three seconds", () => {
+  it("reports when rows are more than half a second late, and when they were not for three seconds", () => {
     const clock = new ManualClock(0);
     const told: (readonly [number, boolean])[] = [];
     let lagMs = 0;
@@ -30,7 +30,7 @@ describe("the watch of a projector", () => {
     ]);
   });
 
-  it("sends messages that a supervisor tells from others", () => {
+  it("sends messages that a supervisor distinguishes from others", () => {
     const messages = [{ behind: true }, { behind: false }, { behind: 1 }, { ready: true }, "ready", null];
     expect(messages.map(isBehindMessage)).to.deep.equal([true, true, false, false, false, false]);
   });
