@@ -4,8 +4,9 @@ import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { drizzle } from "drizzle-orm/node-postgres";
 import { migrate as applyMigrations } from "drizzle-orm/node-postgres/migrator";
-import pg from "pg";
+import type pg from "pg";
 import { type Say, waitBriefly, withLocks } from "./brief-locks.js";
+import { Connection, PATIENT_MS } from "./connection.js";
 import { firstContact } from "./database.js";
 import { MIGRATION_LOCK } from "./locks.js";
 import { prepareMonths } from "./partitions/prepare.js";
@@ -39,15 +40,10 @@ const SAY_MS = 2_000;
  * @throws TablesBusy
  */
 export async function migrate(databaseUrl: string, say: Say = () => undefined): Promise<void> {
-  const client = new pg.Client({
-    connectionString: databaseUrl,
-    connectionTimeoutMillis: 10_000,
-    application_name: "exchange migration",
-  });
-  // The queries of a lost connection fail.
-  client.on("error", () => undefined);
-  await firstContact(databaseUrl, client.connect());
+  const connection = new Connection(databaseUrl, { name: "exchange migration", silenceMs: PATIENT_MS });
+  const { client } = connection;
   try {
+    await firstContact(databaseUrl, connection.open());
     await takeTurn(client, say);
     await requireReadable(client);
     await waitBriefly(client);
@@ -56,7 +52,7 @@ export async function migrate(databaseUrl: string, say: Say = () => undefined): 
     await withLocks(client, () => applyMigrations(drizzle({ client }), { migrationsFolder }), say);
     await createMonths(client, await presentOf(client), say);
   } finally {
-    await client.end();
+    await connection.close();
   }
 }
 

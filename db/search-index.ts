@@ -3,8 +3,9 @@
  * `pg_trgm` works without it, and a large table is indexed while it stays in use.
  */
 
-import pg from "pg";
+import type pg from "pg";
 import type { Say } from "./brief-locks.js";
+import { Connection, PATIENT_MS } from "./connection.js";
 import { SEARCH_INDEX_LOCK } from "./locks.js";
 
 const INDEX = "traders_email_parts";
@@ -24,23 +25,17 @@ export interface IndexBuild {
  * changes nothing: the search then reads more.
  */
 export function indexAddresses(databaseUrl: string, say: Say): IndexBuild {
-  const client = new pg.Client({
-    connectionString: databaseUrl,
-    connectionTimeoutMillis: 10_000,
-    application_name: "exchange index",
-  });
-  // The queries of a lost connection fail.
-  client.on("error", () => undefined);
+  const connection = new Connection(databaseUrl, { name: "exchange index", silenceMs: PATIENT_MS });
   let isStopped = false;
   const work = async (): Promise<void> => {
     try {
-      await client.connect();
-      await build(client);
+      await connection.open();
+      await build(connection.client);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       if (!isStopped) say(`the search of traders by a part of their address has no index: ${reason}`);
     } finally {
-      await client.end().catch(() => undefined);
+      await connection.close();
     }
   };
   const done = work();
@@ -48,7 +43,7 @@ export function indexAddresses(databaseUrl: string, say: Say): IndexBuild {
     done,
     async stop() {
       isStopped = true;
-      await client.end().catch(() => undefined);
+      await connection.close();
       await done;
     },
   };

@@ -1,7 +1,8 @@
 /** Keeps the tables by month in order: creates partitions ahead of time, and moves rows that are in the wrong one. */
 
-import pg from "pg";
+import type pg from "pg";
 import { type Say, inTransaction, waitBriefly, withLocks } from "../brief-locks.js";
+import { Connection } from "../connection.js";
 import { MIGRATION_LOCK } from "../locks.js";
 import { laterOf, monthBefore, MONTHLY, type MonthlyTable, startOfMonth } from "./months.js";
 
@@ -27,15 +28,10 @@ export async function keepMonths(
   nowMs: number,
   say: Say,
 ): Promise<KeptMonths | undefined> {
-  const client = new pg.Client({
-    connectionString: databaseUrl,
-    connectionTimeoutMillis: 5_000,
-    application_name: "exchange months",
-  });
-  // The queries of a lost connection fail.
-  client.on("error", () => undefined);
-  await client.connect();
+  const connection = new Connection(databaseUrl, { name: "exchange months" });
+  const { client } = connection;
   try {
+    await connection.open();
     await waitBriefly(client);
     const { rows } = await client.query<{ free: boolean }>("select pg_try_advisory_lock($1) as free", [
       MIGRATION_LOCK,
@@ -44,7 +40,7 @@ export async function keepMonths(
     const created = await createMonths(client, nowMs, say);
     return { created, ...(await placeOrders(client)) };
   } finally {
-    await client.end();
+    await connection.close();
   }
 }
 

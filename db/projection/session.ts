@@ -1,8 +1,9 @@
 /** The connection through which a projector writes its share of the read model. */
 
 import { and, eq, gt, isNotNull, notExists, type SQL, sql } from "drizzle-orm";
-import pg from "pg";
+import type pg from "pg";
 import type { ActorId } from "../../actors/actor.js";
+import { Connection } from "../connection.js";
 import { queriesOver } from "../database.js";
 import { PROJECTOR_GROUPS, PROJECTOR_LOCK } from "../locks.js";
 import { bindToLog, requireLog } from "../queries/installation.js";
@@ -33,6 +34,7 @@ const BEGIN_BY_KEY =
  * that has lost them cannot write any more, and two projectors never write the same actor at once.
  */
 export class ProjectionSession {
+  readonly #connection: Connection;
   readonly #client: pg.Client;
   readonly #groups = new Set<number>();
   /** True when the session counts as a live projector. */
@@ -41,24 +43,23 @@ export class ProjectionSession {
   #busy: Promise<unknown> = Promise.resolve();
   #broken = false;
 
-  private constructor(client: pg.Client) {
-    this.#client = client;
-    client.on("error", () => (this.#broken = true));
-    client.on("end", () => (this.#broken = true));
+  private constructor(connection: Connection) {
+    this.#connection = connection;
+    this.#client = connection.client;
+    this.#client.on("error", () => (this.#broken = true));
+    this.#client.on("end", () => (this.#broken = true));
   }
 
   /** Connects; the session owns no group yet. Only tests set `idleTimeoutMs`. */
   static async open(databaseUrl: string, idleTimeoutMs = IDLE_TIMEOUT_MS): Promise<ProjectionSession> {
-    const client = new pg.Client({
-      connectionString: databaseUrl,
-      connectionTimeoutMillis: 5_000,
-      statement_timeout: 60_000,
-      keepAlive: true,
-      application_name: "exchange projector",
+    const connection = new Connection(databaseUrl, {
+      name: "exchange projector",
+      statementTimeoutMs: 60_000,
     });
-    const session = new ProjectionSession(client);
+    const { client } = connection;
+    const session = new ProjectionSession(connection);
     try {
-      await client.connect();
+      await connection.open();
       await client.query(`set idle_session_timeout = ${idleTimeoutMs}`);
       await client.query(`set idle_in_transaction_session_timeout = ${idleTimeoutMs}`);
     } catch (error) {
@@ -207,7 +208,7 @@ export class ProjectionSession {
   }
 
   async close(): Promise<void> {
-    await this.#client.end().catch(() => undefined);
+    await this.#connection.close();
   }
 }
 

@@ -8,6 +8,11 @@ export interface Proxy {
   /** Closes every connection and refuses new ones until `heal`. */
   cut(): void;
   heal(): void;
+  /**
+   * Ends the open connections for the server alone: its clients get no answer any more, as when the host of the server has
+   * lost power. New connections reach the server.
+   */
+  silence(): void;
   close(): Promise<void>;
 }
 
@@ -15,12 +20,15 @@ export interface Proxy {
 export async function startProxy(url: string): Promise<Proxy> {
   const target = new URL(url);
   const open = new Set<Socket>();
+  const clients = new Set<Socket>();
+  const silent = new WeakSet<Socket>();
   let down = false;
   const server = createServer((client) => {
     if (down) {
       client.destroy();
       return;
     }
+    clients.add(client);
     const upstream = connect(Number(target.port), target.hostname);
     for (const [from, to] of [
       [client, upstream],
@@ -30,7 +38,8 @@ export async function startProxy(url: string): Promise<Proxy> {
       from.on("error", () => to.destroy());
       from.on("close", () => {
         open.delete(from);
-        to.destroy();
+        clients.delete(from);
+        if (!silent.has(to)) to.destroy();
       });
       from.pipe(to);
     }
@@ -48,6 +57,10 @@ export async function startProxy(url: string): Promise<Proxy> {
     cut,
     heal: () => {
       down = false;
+    },
+    silence: () => {
+      for (const socket of clients) silent.add(socket);
+      for (const socket of open) if (!silent.has(socket)) socket.destroy();
     },
     close: () => {
       cut();

@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { sql } from "drizzle-orm";
 import pg from "pg";
 import { LEDGER_SHARDS, ledgerActor } from "../../../actors/actor.js";
-import { connect, disconnect, type Database } from "../../../db/database.js";
+import { connect, disconnect, isUnavailable, type Database } from "../../../db/database.js";
 import { migrate } from "../../../db/migrate.js";
 import { MIGRATION_LOCK } from "../../../db/locks.js";
 import { MONTHLY, startOfMonth } from "../../../db/partitions/months.js";
@@ -12,6 +12,7 @@ import { createMonths, keepMonths } from "../../../db/partitions/keep-months.js"
 import { listOrders } from "../../../db/queries/trading/orders.js";
 import { ProjectionBatch } from "../../../db/projection/batch.js";
 import { ProjectionSession } from "../../../db/projection/session.js";
+import { startProxy } from "../../support/proxy.js";
 import { freshDatabase, type FreshDatabase } from "../../support/servers.js";
 import { SmallExchange } from "../exchange.js";
 import { project } from "../read-model.js";
@@ -168,6 +169,22 @@ describe("the tables by month", () => {
       expect(failure).to.be.instanceOf(Error);
     } finally {
       await holder.end();
+    }
+  });
+
+  it("fails within seconds when Postgres goes silent while it waits", async () => {
+    const proxy = await startProxy(database.url);
+    const holder = new pg.Client({ connectionString: database.url });
+    await holder.connect();
+    try {
+      await holder.query("begin; lock table orders in access share mode");
+      const failure = await keepMonths(proxy.url, startOfMonth(NOW, 1), () => proxy.silence()).catch(
+        (error: unknown) => error,
+      );
+      expect(isUnavailable(failure)).to.equal(true);
+    } finally {
+      await holder.end();
+      await proxy.close();
     }
   });
 

@@ -22,7 +22,8 @@ import { actorOf } from "../../../stream/runtime/actors.js";
 import { freshDatabase, type FreshDatabase } from "../../support/servers.js";
 import { entry, SmallExchange } from "../exchange.js";
 import { dump, project } from "../read-model.js";
-import { until } from "../../support/until.js";
+import { startProxy } from "../../support/proxy.js";
+import { until, untilWithin } from "../../support/until.js";
 
 /** A log in memory, which emits the appended entries to its followers. */
 class MemoryJournal implements Journal {
@@ -159,9 +160,9 @@ describe("projector", () => {
     await database.drop();
   });
 
-  function startProjector(): Projector {
+  function startProjector(databaseUrl = database.url): Projector {
     const projector = new Projector({
-      databaseUrl: database.url,
+      databaseUrl,
       journal,
       bindAfterMs: 0,
       logger: {
@@ -388,6 +389,25 @@ describe("projector", () => {
     await hanging.close();
     await projected();
     await expectOnce();
+  });
+
+  it("goes on in another session within seconds when Postgres goes silent", async () => {
+    const proxy = await startProxy(database.url);
+    try {
+      const projector = startProjector(proxy.url);
+      appendActivity();
+      await projected();
+      proxy.silence();
+      await untilWithin(9_000, () => !projector.active);
+      appendActivity();
+      await until(() => projector.active);
+      await projected();
+      await expectOnce();
+      expect(failures).to.deep.equal([]);
+    } finally {
+      await Promise.all(projectors.splice(0).map((projector) => projector.stop()));
+      await proxy.close();
+    }
   });
 
   it("removes no row when the log is another one, or was emptied", async () => {
