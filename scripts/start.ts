@@ -1,7 +1,6 @@
 import type { ChildProcess } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { migrate } from "../db/migrate.js";
@@ -17,6 +16,7 @@ import { embeddedRedisUrl, startRedis } from "./embedded/redis.js";
 import { ROLE_NODE_OPTIONS, WORKER_NODE_OPTIONS } from "./roles/node-options.js";
 import { loadSecrets } from "./secrets.js";
 import { DiskGuard, type DiskReports } from "./supervisor/disk-guard.js";
+import { waitForReadyz } from "./supervisor/readiness.js";
 import type { RoleProgram } from "./supervisor/role.js";
 import { SharedPort } from "./supervisor/shared-port.js";
 import { describe, StartError } from "./supervisor/start-error.js";
@@ -36,7 +36,6 @@ const NICENESS: Readonly<Record<(typeof ROLES)[number], Niceness>> = {
 };
 /** Longest drain in ms of a process that is replaced, after its notice. */
 const REPLACE_MS = 10_000;
-const READY_TIMEOUT_MS = 60_000;
 /** Interval in ms within which two signals count as one: a Ctrl-C comes from the terminal and again through npm. */
 const SAME_SIGNAL_MS = 1_000;
 const DEMO = { role: "demo", name: "demo", env: {}, mayFinish: true, niceness: BACKGROUND } as const;
@@ -84,8 +83,9 @@ async function run(config: Config, log: LogFile): Promise<number> {
   restartOnSignal(set);
   const stopRequested = stopSignal(set);
   const disks = watchDisks(config);
+  const waiting = new AbortController();
   try {
-    await Promise.race([waitAndPresent(config, set, port, log), stopRequested]);
+    await Promise.race([waitAndPresent(config, set, port, log, waiting.signal), stopRequested]);
     await stopRequested;
     return 0;
   } catch (error) {
@@ -93,6 +93,7 @@ async function run(config: Config, log: LogFile): Promise<number> {
     say(`the log of every process is in ${log.path}`);
     return 1;
   } finally {
+    waiting.abort();
     await disks?.stop();
     port.closeWithLast();
     await set.stop();
@@ -198,13 +199,15 @@ async function waitAndPresent(
   set: ProcessSet,
   port: SharedPort,
   log: LogFile,
+  signal: AbortSignal,
 ): Promise<void> {
   const begunMs = Date.now();
   const wanted = ROLES.map((role) => (config.counts[role] === 1 ? role : `${config.counts[role]} ${role}s`));
   say(`starting ${wanted.join(", ")}; data in ${config.dataDir}`);
   await set.ready;
   for (const { port: number, use } of portsOf(config)) await port.listen(number, config.host, use);
-  for (const actor of await waitForReadyz(config)) {
+  const url = `http://${callableHost(config.host)}:${config.otherPorts.operations ?? config.port}/readyz`;
+  for (const actor of await waitForReadyz({ url, say, signal })) {
     say(`warning: ${actor} is halted by an error; all other actors run. Its reason is in ${log.path}`);
   }
   if (config.demo && fs.existsSync(entryOf("demo"))) {
@@ -222,27 +225,6 @@ function callableHost(host: string): string {
   if (host === "0.0.0.0") return "127.0.0.1";
   if (host === "::") return "[::1]";
   return host.includes(":") ? `[${host}]` : host;
-}
-
-const ReadyAnswer = z.object({ halted: z.array(z.string()) });
-
-/** Waits until the gateway is ready; returns the actors that are halted. */
-async function waitForReadyz(config: Config): Promise<readonly string[]> {
-  const url = `http://${callableHost(config.host)}:${config.otherPorts.operations ?? config.port}/readyz`;
-  const deadline = Date.now() + READY_TIMEOUT_MS;
-  let lastAnswer = "it did not answer";
-  while (Date.now() < deadline) {
-    try {
-      const response = await fetch(url, { signal: AbortSignal.timeout(2_000) });
-      const body = await response.text();
-      if (response.ok) return ReadyAnswer.parse(JSON.parse(body)).halted;
-      lastAnswer = `it answered ${response.status} ${body.slice(0, 200)}`;
-    } catch {
-      lastAnswer = "it did not answer";
-    }
-    await sleep(50);
-  }
-  throw new StartError(`${url} was not ready after ${READY_TIMEOUT_MS / 1_000} s: ${lastAnswer}`);
 }
 
 /** Returns the ports on which the set listens, with the names of their variables. */
