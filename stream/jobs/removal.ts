@@ -17,10 +17,17 @@ export interface RemovalPlace {
  */
 export type RemovalList = "restored" | "settled";
 
+/** Part of a list. */
+export interface RemovalPage {
+  readonly markets: readonly RemovalPlace[];
+  /** Place after which the list goes on; undefined at its end. */
+  readonly next: RemovalPlace | undefined;
+}
+
 export interface RemovalPorts {
   readonly exchange: Pick<Exchange, "market">;
-  /** Returns the first markets of a list after one place and before a time (Unix ms); none when the list is at its end. */
-  removable(list: RemovalList, after: RemovalPlace, beforeTs: number): Promise<readonly RemovalPlace[]>;
+  /** Returns the first markets of a list after one place and before a time (Unix ms). A page may be empty before the end. */
+  removable(list: RemovalList, after: RemovalPlace, beforeTs: number): Promise<RemovalPage>;
   /** Returns false for a market that has something left to do, or no snapshot of its last entry. */
   remove(marketId: string): Promise<boolean>;
   /** Records the restoration of markets whose removal a power loss of the log has undone. */
@@ -35,10 +42,19 @@ const ROUND_MS = 60_000;
 const WAKE_AGAIN_MS = 3_600_000;
 /** Time in ms by which the read model may learn of a settlement late. */
 const LATE_MS = 3_600_000;
+/**
+ * Time of settlement in ms to which a round goes back. Once in `WAKE_AGAIN_MS` a round goes back to the oldest market that is
+ * left: one that can never be removed would make each round pass over every market since.
+ */
+const RECENT_MS = 6 * 3_600_000;
+/** Most empty pages that one sweep passes over. */
+const EMPTY_PAGES = 20;
 
 /** Progress of a round through the lists. */
 interface Round {
   readonly beforeTs: number;
+  /** True when the list `settled` begins with the oldest market that is left. */
+  readonly isWhole: boolean;
   list: RemovalList;
   after: RemovalPlace;
   /** Time of the first market of the list `settled` that is left. */
@@ -56,6 +72,7 @@ export class Removal {
   /** Every market that was settled before this time is removed, or was restored since. */
   #settledFrom = 0;
   #nextRoundMs = 0;
+  #nextWholeMs = 0;
   #round: Round | undefined;
   /** Time at which a market that was not removed was woken. */
   readonly #wokenMs = new Map<string, number>();
@@ -75,31 +92,50 @@ export class Removal {
     if (this.#round === undefined) {
       if (nowMs < this.#nextRoundMs) return;
       await this.#ports.findUndone();
-      this.#round = { ...this.#firstOf("restored"), beforeTs: nowMs - this.#keepMs, leftTs: Infinity };
+      this.#round = this.#begin(nowMs);
     }
     const round = this.#round;
-    const found = await this.#ports.removable(round.list, round.after, round.beforeTs);
-    for (const place of found) {
-      const { leftTs } = round;
-      round.after = place;
-      // A market whose removal fails counts as left too.
-      if (round.list === "settled") round.leftTs = Math.min(leftTs, place.ts);
-      if (await this.#ports.remove(place.marketId)) {
-        round.leftTs = leftTs;
-        this.#wokenMs.delete(place.marketId);
-      } else await this.#wake(place.marketId, nowMs);
+    for (let page = 0; page < EMPTY_PAGES; page += 1) {
+      const { markets, next } = await this.#ports.removable(round.list, round.after, round.beforeTs);
+      for (const place of markets) await this.#removeOne(round, place, nowMs);
+      if (next === undefined) {
+        this.#endList(round, nowMs);
+        return;
+      }
+      round.after = next;
+      if (markets.length > 0) return;
     }
-    if (found.length > 0) return;
-    if (round.list === "restored") Object.assign(round, this.#firstOf("settled"));
-    else this.#endRound(round, nowMs);
   }
 
-  #firstOf(list: RemovalList): Pick<Round, "list" | "after"> {
-    return { list, after: placeBefore(list === "settled" ? this.#settledFrom - LATE_MS : 0) };
+  async #removeOne(round: Round, place: RemovalPlace, nowMs: number): Promise<void> {
+    const { leftTs } = round;
+    round.after = place;
+    // A market whose removal fails counts as left too.
+    if (round.list === "settled") round.leftTs = Math.min(leftTs, place.ts);
+    if (await this.#ports.remove(place.marketId)) {
+      round.leftTs = leftTs;
+      this.#wokenMs.delete(place.marketId);
+    } else await this.#wake(place.marketId, nowMs);
   }
 
-  #endRound({ leftTs, beforeTs }: Round, nowMs: number): void {
-    this.#settledFrom = Math.max(this.#settledFrom, Math.min(leftTs, beforeTs));
+  #begin(nowMs: number): Round {
+    const beforeTs = nowMs - this.#keepMs;
+    const isWhole = nowMs >= this.#nextWholeMs || this.#settledFrom - LATE_MS >= beforeTs - RECENT_MS;
+    return { list: "restored", after: placeBefore(0), beforeTs, isWhole, leftTs: Infinity };
+  }
+
+  #endList(round: Round, nowMs: number): void {
+    const { list, leftTs, beforeTs, isWhole } = round;
+    if (list === "restored") {
+      const fromTs = this.#settledFrom - LATE_MS;
+      round.list = "settled";
+      round.after = placeBefore(isWhole ? fromTs : beforeTs - RECENT_MS);
+      return;
+    }
+    if (isWhole) {
+      this.#settledFrom = Math.max(this.#settledFrom, Math.min(leftTs, beforeTs));
+      this.#nextWholeMs = nowMs + WAKE_AGAIN_MS;
+    }
     this.#nextRoundMs = nowMs + Math.min(ROUND_MS, this.#keepMs);
     this.#round = undefined;
     for (const [marketId, wokenMs] of this.#wokenMs)

@@ -6,7 +6,7 @@ import type { PgColumn } from "drizzle-orm/pg-core";
 import { z } from "zod";
 import { type ActorId, marketActor } from "../../../actors/actor.js";
 import { assert } from "../../../actors/units.js";
-import type { RemovalList, RemovalPlace } from "../../../stream/jobs/removal.js";
+import type { RemovalList, RemovalPage, RemovalPlace } from "../../../stream/jobs/removal.js";
 import type { Archive } from "../../../stream/runtime/removal/removal.js";
 import type { StoredActor } from "../../../stream/log/log.js";
 import type { Queries } from "../../database.js";
@@ -17,14 +17,22 @@ const Stored = z.object({
   parts: z.array(z.object({ hash: z.string(), body: z.string() })),
 });
 
+/** Most settled markets that one statement passes over, so that it ends in time however many are removed. */
+const PASSED_AT_ONCE = 1_000;
+
 /** SQL of a row's place in a list. */
 function isAfter(ts: PgColumn, marketId: PgColumn, after: RemovalPlace): SQL {
   return sql`(${ts}, ${marketId}) > (${after.ts}::bigint, ${after.marketId}::uuid)`;
 }
 
+/** Negates `isAfter`; the index serves no negation of it. */
+function isUpTo(ts: PgColumn, marketId: PgColumn, place: RemovalPlace): SQL {
+  return sql`(${ts}, ${marketId}) <= (${place.ts}::bigint, ${place.marketId}::uuid)`;
+}
+
 /**
  * Returns at most `limit` markets of a list of settled markets after a place and before `beforeTs` (Unix ms), by place.
- * See `RemovalList`.
+ * See `RemovalList`. Only tests set `passedAtOnce`.
  */
 export async function removableMarkets(
   db: Queries,
@@ -32,7 +40,8 @@ export async function removableMarkets(
   after: RemovalPlace,
   beforeTs: number,
   limit: number,
-): Promise<readonly RemovalPlace[]> {
+  passedAtOnce = PASSED_AT_ONCE,
+): Promise<RemovalPage> {
   const isSettled = and(
     eq(markets.status, "SETTLED"),
     eq(markets.remediating, false),
@@ -40,7 +49,7 @@ export async function removableMarkets(
   );
   if (list === "restored") {
     const { marketId, changedTs } = removedMarkets;
-    return db
+    const found = await db
       .select({ marketId, ts: changedTs })
       .from(removedMarkets)
       .innerJoin(markets, eq(markets.marketId, marketId))
@@ -54,18 +63,29 @@ export async function removableMarkets(
       )
       .orderBy(asc(changedTs), asc(marketId))
       .limit(limit);
+    return { markets: found, next: found.length < limit ? undefined : found.at(-1) };
   }
   const { marketId, settledTs } = markets;
+  const place = { marketId, ts: sql<number>`${settledTs}`.mapWith(Number) };
+  const isNext = and(lt(settledTs, beforeTs), isAfter(settledTs, marketId, after));
+  const [end] = await db
+    .select(place)
+    .from(markets)
+    .where(isNext)
+    .orderBy(asc(settledTs), asc(marketId))
+    .offset(passedAtOnce - 1)
+    .limit(1);
   const removed = db
     .select({ one: sql`1` })
     .from(removedMarkets)
     .where(eq(removedMarkets.marketId, marketId));
-  return db
-    .select({ marketId, ts: sql<number>`${settledTs}`.mapWith(Number) })
+  const found = await db
+    .select(place)
     .from(markets)
-    .where(and(isSettled, isAfter(settledTs, marketId, after), notExists(removed)))
+    .where(and(isSettled, isNext, end && isUpTo(settledTs, marketId, end), notExists(removed)))
     .orderBy(asc(settledTs), asc(marketId))
     .limit(limit);
+  return { markets: found, next: found.length < limit ? end : found.at(-1) };
 }
 
 /** Returns those of some actors that are recorded as removed markets. */

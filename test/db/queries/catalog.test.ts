@@ -16,7 +16,7 @@ import {
 } from "../../../db/queries/catalog/events.js";
 import { marketArchive, removableMarkets } from "../../../db/queries/catalog/removed-markets.js";
 import { markets, removedMarkets } from "../../../db/schema/markets.js";
-import { Removal } from "../../../stream/jobs/removal.js";
+import { Removal, type RemovalPlace } from "../../../stream/jobs/removal.js";
 import { allMarkets, findOutcome, listMarkets, settledMarkets } from "../../../db/queries/catalog/markets.js";
 import { currentTicks, publishTicks } from "../../../db/queries/catalog/ticks.js";
 import { eventActions } from "../../../db/schema/catalog.js";
@@ -174,7 +174,7 @@ describe("queries of the catalog", () => {
     const removal = new Removal(
       {
         exchange: { market: () => expect.fail("every market is removed") },
-        removable: (list, after, beforeTs) => removableMarkets(db, list, after, beforeTs, 1),
+        removable: (list, after, beforeTs) => removableMarkets(db, list, after, beforeTs, 1, 2),
         findUndone: () => Promise.resolve(),
         async remove(marketId) {
           const row = { hash: "", changedTs: NOW };
@@ -200,6 +200,35 @@ describe("queries of the catalog", () => {
     await archive.mark(marketActor(restored), undefined);
     expect(await archive.removedOf([marketActor(restored)])).to.deep.equal([]);
     expect(await archive.removedOf([])).to.deep.equal([]);
+  });
+
+  it("passes over a limited number of removed markets at once", async () => {
+    const ids: string[] = [];
+    for (let n = 0; n < 6; n += 1) {
+      const market = exchange.createMarket();
+      exchange.lifecycle(market, "close");
+      exchange.grade(market, { kind: "WINNER", outcome: 0 });
+      exchange.settle(market);
+      ids.push(market.marketId);
+    }
+    await project(database.url, exchange.entries());
+    for (const [n, marketId] of ids.entries()) {
+      await db
+        .update(markets)
+        .set({ settledTs: NOW + n })
+        .where(eq(markets.marketId, marketId));
+      if (n < 5) await db.insert(removedMarkets).values({ marketId, hash: "", changedTs: NOW });
+    }
+    const places = ids.map((marketId, n) => ({ marketId, ts: NOW + n }));
+    const page = (after: RemovalPlace | undefined) =>
+      removableMarkets(db, "settled", after ?? { ts: 0, marketId: randomUUID() }, NOW + 100, 10, 2);
+    const first = await page(undefined);
+    expect(first).to.deep.equal({ markets: [], next: places[1] });
+    const second = await page(first.next);
+    expect(second).to.deep.equal({ markets: [], next: places[3] });
+    const third = await page(second.next);
+    expect(third).to.deep.equal({ markets: [places[5]], next: places[5] });
+    expect(await page(third.next)).to.deep.equal({ markets: [], next: undefined });
   });
 
   it("replaces the tick table in force", async () => {

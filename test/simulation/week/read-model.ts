@@ -9,7 +9,7 @@ import type { AcceptedOrder } from "../../../actors/ledger/commands.js";
 import type { LedgerDelta } from "../../../actors/ledger/deltas.js";
 import type { Transfer } from "../../../actors/ledger/types.js";
 import type { MarketDelta } from "../../../actors/market/deltas.js";
-import type { RemovalList, RemovalPlace } from "../../../stream/jobs/removal.js";
+import type { RemovalList, RemovalPage, RemovalPlace } from "../../../stream/jobs/removal.js";
 import type { Position } from "../../../stream/log/lineage.js";
 import { continues } from "../../../stream/log/packing.js";
 import type { AnyDelta, Entry } from "../../../stream/log/ports.js";
@@ -177,19 +177,15 @@ export class ReadModel {
   }
 
   /** Returns the first markets of a list after a place and before a time, as the query of Postgres does. */
-  removable(
-    list: RemovalList,
-    after: RemovalPlace,
-    beforeTs: number,
-    limit: number,
-  ): readonly RemovalPlace[] {
+  removable(list: RemovalList, after: RemovalPlace, beforeTs: number, limit: number): RemovalPage {
     const markets = list === "settled" ? this.#settled : this.#restored;
     const places: RemovalPlace[] = [];
     for (const [marketId, ts] of markets) {
       const place = { ts, marketId };
       if (ts < beforeTs && compare(after, place) < 0) places.push(place);
     }
-    return places.sort(compare).slice(0, limit);
+    const page = places.sort(compare).slice(0, limit);
+    return { markets: page, next: page.length < places.length ? page.at(-1) : undefined };
   }
 
   /** Records that a market is removed, or, with `undefined`, that it is about to be restored. */

@@ -14,6 +14,8 @@ describe("the rounds of the removal", () => {
     readonly #places: readonly RemovalPlace[];
     failing: string | undefined;
     undone = 0;
+    /** Times after which the list of settled markets was read. */
+    readonly passedFrom: number[] = [];
 
     constructor(count: number) {
       this.#places = Array.from({ length: count }, (_, index) => ({
@@ -41,7 +43,12 @@ describe("the rounds of the removal", () => {
           const found = this.#places.filter(
             (place) => place.ts < beforeTs && isAfter(place) && !this.removed.has(place.marketId),
           );
-          return Promise.resolve(list === "restored" ? [] : found.slice(0, PAGE));
+          if (list === "restored") return Promise.resolve({ markets: [], next: undefined });
+          this.passedFrom.push(after.ts);
+          return Promise.resolve({
+            markets: found.slice(0, PAGE),
+            next: found.length <= PAGE ? undefined : found[PAGE - 1],
+          });
         },
         remove: (marketId) => {
           if (marketId === this.failing) return Promise.reject(new Error("the archive is away"));
@@ -64,6 +71,20 @@ describe("the rounds of the removal", () => {
     expect(settled.woken, "each is woken once an hour").to.have.length(250);
     settled.stuck.clear();
     for (let run = 60; run < 100; run += 1) await removal.run(NOW + run * 3_000);
+    expect(settled.left).to.deep.equal([]);
+  });
+
+  it("goes back to a market that can never be removed once an hour, and else a few hours", async () => {
+    const settled = new Settled(1);
+    const removal = new Removal(settled.ports, KEEP_MS);
+    const hourMs = 3_600_000;
+    const from = NOW + 100 * hourMs;
+    for (let run = 0; run < 2 * 1_200; run += 1) await removal.run(from + run * 3_000);
+    const whole = settled.passedFrom.filter((ts) => ts < NOW);
+    expect(settled.passedFrom.length).to.be.greaterThan(100);
+    expect(whole).to.have.length(2);
+    settled.stuck.clear();
+    for (let run = 2 * 1_200; run < 2 * 1_200 + 50; run += 1) await removal.run(from + run * 3_000);
     expect(settled.left).to.deep.equal([]);
   });
 
