@@ -267,7 +267,8 @@ const EnvironmentVariables = z.object({
   MIN_FREE_DISK_MB: wholeNumber(0, 100_000_000)
     .default(1_024)
     .describe(
-      "Free space of the disk of the embedded servers, in MB, below which no new orders are accepted; 0 turns it off.",
+      "Free space of the disk of the embedded servers, in MB, below which no new orders are accepted; 0 turns it off. The " +
+        "disk of Redis must have as much as Redis holds in addition, for a rewrite of its append-only file.",
     ),
   RESUME_WINDOW_MB: wholeNumber(1, 1_000_000)
     .default(1_024)

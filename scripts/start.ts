@@ -10,6 +10,7 @@ import { ProcessReporter } from "../stream/services/process-reports.js";
 import { readCommandLine } from "./command-line.mjs";
 import { type Config, describeVariables, loadConfig, requireComplete } from "./config.js";
 import { demoLogin } from "./demo/credentials.js";
+import { AppendOnlyFile } from "./embedded/append-only-file.js";
 import { isFree } from "./embedded/ports.js";
 import { startPostgres } from "./embedded/postgres.js";
 import { embeddedRedisUrl, startRedis } from "./embedded/redis.js";
@@ -78,7 +79,8 @@ async function run(config: Config, log: LogFile): Promise<number> {
   for (const { name, port } of portsOf(config)) await checkHttpPort(name, port, config.host);
   const port = new SharedPort(config.server.connections);
   // The roles would report the same, each three times and with its attempts.
-  if (config.redisUrl !== undefined) await (await RedisLog.open({ url: config.redisUrl })).close();
+  if (config.redisUrl !== undefined)
+    await (await RedisLog.open({ url: config.redisUrl })).close();
   const set = startProcesses(config, log, port);
   restartOnSignal(set);
   const stopRequested = stopSignal(set);
@@ -112,6 +114,7 @@ function watchDisks({ dataDir, redisUrl, databaseUrl, minFreeDiskBytes }: Config
     const url = redisUrl ?? embeddedRedisUrl(dataDir);
     if (url === undefined) throw new StartError("the embedded Redis has not started yet");
     const log = await RedisLog.open({ url });
+    const aof = redisUrl === undefined ? new AppendOnlyFile(url, path.join(dataDir, "redis")) : undefined;
     const reporter = new ProcessReporter({
       log,
       clock: systemClock,
@@ -122,8 +125,10 @@ function watchDisks({ dataDir, redisUrl, databaseUrl, minFreeDiskBytes }: Config
     });
     return {
       reportDisk: (reason, ttlMs) => log.reportDisk(reason, ttlMs),
+      aof,
       async close() {
         reporter.stop();
+        aof?.close();
         await log.close();
       },
     };

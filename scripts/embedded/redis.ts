@@ -4,6 +4,7 @@ import path from "node:path";
 import { Redis } from "ioredis";
 import { programPath } from "../config.js";
 import { lastAofFile, repairAof } from "./aof-repair.js";
+import { REWRITE_PERCENT } from "./append-only-file.js";
 import { markOf } from "../supervisor/identity.js";
 import { StartError } from "../supervisor/start-error.js";
 import { isFree } from "./ports.js";
@@ -142,7 +143,7 @@ function configuration(options: RedisOptions, directory: string, record: ServerR
     appendonly: "yes",
     appendfsync: options.fsync,
     // Rewrites the append-only file when it has doubled, so that it is bounded by the live data and not by the history.
-    "auto-aof-rewrite-percentage": 100,
+    "auto-aof-rewrite-percentage": REWRITE_PERCENT,
     "auto-aof-rewrite-min-size": "64mb",
     // The append-only file holds the data; a snapshot in addition would only cost time.
     save: '""',

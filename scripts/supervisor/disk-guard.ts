@@ -1,9 +1,12 @@
 import { statfs } from "node:fs/promises";
 import type { Log } from "../../stream/log/log.js";
 import type { Figures } from "../../stream/services/process-reports.js";
+import type { AofUse, AppendOnlyFile } from "../embedded/append-only-file.js";
 
 /** Log that receives the reports. */
 export interface DiskReports extends Pick<Log, "reportDisk"> {
+  /** Append-only file of the embedded Redis; undefined when that server is not embedded. */
+  readonly aof?: Pick<AppendOnlyFile, "directory" | "use" | "rewrite" | "setAutomatic"> | undefined;
   close(): Promise<void>;
 }
 
@@ -12,7 +15,10 @@ export interface DiskGuardOptions {
   readonly open: () => Promise<DiskReports>;
   /** Directories of the embedded servers. */
   readonly directories: readonly string[];
-  /** Free bytes of a disk below which the exchange accepts no new orders. */
+  /**
+   * Free bytes of a disk below which the exchange accepts no new orders; 0 turns the guard off. The disk of Redis must also
+   * have what a rewrite of the append-only file needs.
+   */
   readonly minFreeBytes: number;
   readonly say: (line: string) => void;
   /** Returns the space of the disk of a directory; only tests set it. */
@@ -25,23 +31,39 @@ interface DiskSpace {
   readonly total: number;
 }
 
+/** Disk of a directory; orders are refused when less than `bound` bytes are free. */
+interface WatchedDisk extends DiskSpace {
+  readonly directory: string;
+  readonly bound: number;
+}
+
 /** Interval of reading the free space, in ms. */
 const CHECK_MS = 1_000;
 /** Time in ms after which a report expires whose guard has ended. */
 const REPORT_MS = 10_000;
 /** Multiple of `minFreeBytes` that must be free before orders are accepted again. */
 const ENOUGH = 1.1;
+/** Multiple of its last rewrite at which the append-only file is rewritten on a disk that is nearly full. */
+const LONG = 1.25;
+/** Shortest time in ms between two such rewrites: one that fails may fail again. */
+const REWRITE_MS = 600_000;
 const MEGABYTE = 1_048_576;
 
 /**
  * Watches the disks of the embedded servers. Reports to the log when one is nearly full, so that the gateways refuse new
- * orders while the servers can still write what cancels and settlements need.
+ * orders while the servers can still write what cancels and settlements need. A rewrite of the append-only file needs the
+ * length of the live data beside the file, and is what makes room: orders are refused while there is still enough for one,
+ * a long file is rewritten then, and Redis starts none for which there is no room, because each would fill the disk and fail.
  */
 export class DiskGuard {
   readonly #options: DiskGuardOptions;
   #timer: NodeJS.Timeout | undefined;
   #isLow = false;
-  #disks: readonly DiskSpace[] = [];
+  #disks: readonly WatchedDisk[] = [];
+  #use: AofUse | undefined;
+  /** False while Redis may start no rewrite; undefined until the first check. */
+  #isAutomatic: boolean | undefined;
+  #rewroteMs = -Infinity;
   #log: DiskReports | undefined;
   #stopped = false;
 
@@ -53,8 +75,7 @@ export class DiskGuard {
   /** Returns the figures of a process report; none before the first check. */
   figures(): Figures {
     if (this.#disks.length === 0) return {};
-    const { minFreeBytes } = this.#options;
-    const left = this.#disks.map(({ free, total }) => Math.max(0, free - minFreeBytes) / total);
+    const left = this.#disks.map(({ free, total, bound }) => Math.max(0, free - bound) / total);
     return {
       disk_free_bytes: Math.min(...this.#disks.map(({ free }) => free)),
       disk_headroom_ratio: this.#isLow ? 0 : Math.min(...left),
@@ -72,16 +93,22 @@ export class DiskGuard {
 
   async #check(): Promise<void> {
     const { directories, minFreeBytes, say, spaceOf = spaceOfDisk } = this.#options;
+    this.#use = (await this.#log?.aof?.use().catch(() => undefined)) ?? this.#use;
     const disks = await Promise.all(
-      directories.map(async (directory) => ({ directory, ...(await spaceOf(directory)) })),
+      directories.map(async (directory) => ({
+        directory,
+        bound: this.#boundOf(directory),
+        ...(await spaceOf(directory)),
+      })),
     );
     this.#disks = disks;
-    const low = disks.find(({ free }) => free < (this.#isLow ? ENOUGH * minFreeBytes : minFreeBytes));
+    const margin = this.#isLow ? (ENOUGH - 1) * minFreeBytes : 0;
+    const low = disks.find(({ free, bound }) => free < bound + margin);
     if (low !== undefined && !this.#isLow) {
-      const freeMb = Math.floor(low.free / MEGABYTE);
       say(
-        `only ${freeMb} MB are free at ${low.directory}: no new orders are accepted until ` +
-          `${Math.ceil((ENOUGH * minFreeBytes) / MEGABYTE)} MB are (MIN_FREE_DISK_MB)`,
+        `only ${megabytes(low.free)} MB are free at ${low.directory}: no new orders are accepted until ` +
+          `${megabytes(low.bound + (ENOUGH - 1) * minFreeBytes)} MB are (MIN_FREE_DISK_MB, and for Redis the room for a ` +
+          "rewrite of its append-only file)",
       );
     }
     if (low === undefined && this.#isLow) say("the disk has room again: orders are accepted");
@@ -91,6 +118,39 @@ export class DiskGuard {
     if (this.#stopped) await this.#log.close();
     else if (this.#isLow) await this.#log.reportDisk("the disk of its servers is nearly full", REPORT_MS);
     else if (wasLow) await this.#log.reportDisk(undefined, REPORT_MS);
+    await this.#keepAof();
+  }
+
+  /** Returns the free bytes that the disk of a directory must have. */
+  #boundOf(directory: string): number {
+    const { minFreeBytes } = this.#options;
+    if (minFreeBytes === 0 || directory !== this.#log?.aof?.directory) return minFreeBytes;
+    const { usedBytes, isRewriting } = this.#use ?? { usedBytes: 0, isRewriting: false };
+    // A rewrite that runs uses the room that was kept for it.
+    return minFreeBytes + (isRewriting && !this.#isLow ? 0 : usedBytes);
+  }
+
+  /** Rewrites a long append-only file on a disk that is nearly full, and prevents rewrites that have no room. */
+  async #keepAof(): Promise<void> {
+    const { minFreeBytes, say } = this.#options;
+    const aof = this.#log?.aof;
+    const disk = this.#disks.find(({ directory }) => directory === aof?.directory);
+    const use = this.#use;
+    if (aof === undefined || disk === undefined || use === undefined || minFreeBytes === 0) return;
+    if (use.isRewriting || this.#stopped) return;
+    const hasRoom = disk.free > use.usedBytes;
+    // A Redis that has restarted starts rewrites again.
+    if (!hasRoom || this.#isAutomatic !== true) await aof.setAutomatic(hasRoom);
+    if (this.#isAutomatic === true && !hasRoom)
+      say(
+        `Redis does not rewrite its append-only file until ${megabytes(use.usedBytes)} MB are free at ${disk.directory}`,
+      );
+    this.#isAutomatic = hasRoom;
+    const isDue = performance.now() - this.#rewroteMs >= REWRITE_MS;
+    if (disk.free >= disk.bound || !hasRoom || !isDue || use.fileBytes < LONG * use.baseBytes) return;
+    this.#rewroteMs = performance.now();
+    say(`Redis rewrites its append-only file of ${megabytes(use.fileBytes)} MB to free space`);
+    await aof.rewrite();
   }
 
   async stop(): Promise<void> {
@@ -98,6 +158,10 @@ export class DiskGuard {
     clearTimeout(this.#timer);
     await this.#log?.close();
   }
+}
+
+function megabytes(bytes: number): number {
+  return Math.ceil(bytes / MEGABYTE);
 }
 
 async function spaceOfDisk(directory: string): Promise<DiskSpace> {

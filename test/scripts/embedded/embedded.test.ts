@@ -5,6 +5,7 @@ import net from "node:net";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
+import { AppendOnlyFile } from "../../../scripts/embedded/append-only-file.js";
 import { startPostgres } from "../../../scripts/embedded/postgres.js";
 import { isReachableByAll, isRoot } from "../../../scripts/embedded/reach.js";
 import { readRecord, writeRecord } from "../../../scripts/embedded/record.js";
@@ -228,6 +229,33 @@ describe("the embedded Redis", () => {
       });
       await until(() => size() < 128 * 1024 * 1024);
       await server.stop();
+    }));
+
+  it("rewrites its append-only file on demand, and by itself only while it may", () =>
+    inTemporaryDirectory(async (dataDir) => {
+      const server = await start(dataDir, { fsync: "everysec" });
+      const aof = new AppendOnlyFile(server.url, path.join(dataDir, "redis"));
+      try {
+        await onRedis(server.url, async (client) => {
+          const value = Buffer.alloc(1024 * 1024, "x");
+          for (let written = 0; written < 8; written++) await client.set("order", value);
+          const before = await aof.use();
+          expect(before.fileBytes).to.be.greaterThan(8 * 1024 * 1024);
+          expect(before.usedBytes).to.be.within(1024 * 1024, 8 * 1024 * 1024);
+          await aof.rewrite();
+          await until(async () => (await aof.use()).fileBytes < before.usedBytes);
+          const { fileBytes, baseBytes } = await aof.use();
+          expect(baseBytes).to.equal(fileBytes);
+          const percent = () => client.config("GET", "auto-aof-rewrite-percentage");
+          await aof.setAutomatic(false);
+          expect(await percent()).to.deep.equal(["auto-aof-rewrite-percentage", "0"]);
+          await aof.setAutomatic(true);
+          expect(await percent()).to.deep.equal(["auto-aof-rewrite-percentage", "100"]);
+        });
+      } finally {
+        aof.close();
+        await server.stop();
+      }
     }));
 
   it("moves to another port when a program uses its own, but not under running roles", () =>

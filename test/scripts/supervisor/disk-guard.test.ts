@@ -123,6 +123,65 @@ describe("a disk without room", function () {
     expect(said).to.have.length(2);
   });
 
+  it("counts what a rewrite of the append-only file needs, starts one, and none that has no room", async () => {
+    const disk = { free: 10_000, total: 100_000 };
+    const use = { usedBytes: 3_000, fileBytes: 5_000, baseBytes: 2_900, isRewriting: false };
+    const calls: string[] = [];
+    const reasons: (string | undefined)[] = [];
+    const guard = new DiskGuard({
+      open: () =>
+        Promise.resolve({
+          aof: {
+            directory: "/redis",
+            use: () => Promise.resolve({ ...use }),
+            rewrite: () => {
+              use.isRewriting = true;
+              return Promise.resolve(void calls.push("rewrite"));
+            },
+            setAutomatic: (isAutomatic: boolean) =>
+              Promise.resolve(void calls.push(isAutomatic ? "automatic" : "none")),
+          },
+          reportDisk: (reason) => Promise.resolve(void reasons.push(reason)),
+          close: () => Promise.resolve(),
+        }),
+      directories: ["/redis", "/postgres"],
+      minFreeBytes: 1_000,
+      say: () => undefined,
+      spaceOf: (directory) =>
+        Promise.resolve(directory === "/redis" ? { ...disk } : { free: 2_000, total: 100_000 }),
+    });
+    stops.push(() => guard.stop());
+    // The guard checks once a second.
+    const checked = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 2_500));
+    await checked();
+    expect(calls).to.deep.equal(["automatic"]);
+    expect(reasons).to.deep.equal([]);
+    expect(guard.figures().disk_headroom_ratio).to.equal(0.01);
+
+    disk.free = 3_900;
+    await until(() => reasons.at(-1) !== undefined);
+    await until(() => calls.includes("rewrite"));
+    await checked();
+    Object.assign(use, { isRewriting: false, fileBytes: 3_000, baseBytes: 3_000 });
+    disk.free = 5_900;
+    await until(() => reasons.at(-1) === undefined);
+    expect(calls).to.deep.equal(["automatic", "rewrite"]);
+
+    // A rewrite that Redis has started uses the room that was kept for it.
+    Object.assign(use, { isRewriting: true, fileBytes: 6_000 });
+    disk.free = 2_900;
+    await checked();
+    expect(reasons.at(-1)).to.equal(undefined);
+    use.isRewriting = false;
+    await until(() => calls.at(-1) === "none");
+    await checked();
+    expect(reasons.at(-1)).to.equal("the disk of its servers is nearly full");
+    expect(calls.filter((call) => call === "rewrite")).to.have.length(1);
+    disk.free = 50_000;
+    await until(() => calls.at(-1) === "automatic");
+    await until(() => reasons.at(-1) === undefined);
+  });
+
   it("is reported at once when Redis cannot write, halts no actor, and is over by itself", async function () {
     const dataDir = fs.mkdtempSync(path.join(os.tmpdir(), "overround-test-"));
     stops.push(() => fs.rmSync(dataDir, { recursive: true, force: true }));
