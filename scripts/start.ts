@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { migrate } from "../db/migrate.js";
 import { systemClock } from "../stream/log/clock.js";
+import type { Logger } from "../stream/log/logger.js";
 import { RedisLog } from "../stream/redis/redis-log.js";
 import { ProcessReporter } from "../stream/services/process-reports.js";
 import { readCommandLine } from "./command-line.mjs";
@@ -46,6 +47,13 @@ function say(line: string): void {
   console.log(`overround: ${line}`);
 }
 
+/** Logger of a check at the start. */
+const SAID: Logger = {
+  info: () => undefined,
+  warn: (_, message) => say(`warning: ${message}`),
+  error: (_, message) => say(message),
+};
+
 function entryOf(role: string): string {
   return path.join(HERE, `${role}.js`);
 }
@@ -80,7 +88,7 @@ async function run(config: Config, log: LogFile): Promise<number> {
   const port = new SharedPort(config.server.connections);
   // The roles would report the same, each three times and with its attempts.
   if (config.redisUrl !== undefined)
-    await (await RedisLog.open({ url: config.redisUrl })).close();
+    await (await RedisLog.open({ url: config.redisUrl, logger: SAID })).close();
   const set = startProcesses(config, log, port);
   restartOnSignal(set);
   const stopRequested = stopSignal(set);

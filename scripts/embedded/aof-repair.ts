@@ -1,8 +1,8 @@
-/** Cuts the torn tail of the append-only file of a Redis that does not run. */
+/** Cuts torn transactions out of the append-only file of a Redis that does not run. */
 
 import fs from "node:fs";
 import path from "node:path";
-import { type AofScan, scanAof } from "./aof-scan.js";
+import { type AofScan, type ByteRange, scanAof, type TornHalf } from "./aof-scan.js";
 
 /** Scan of a file that may need a repair. */
 export interface AofReport extends AofScan {
@@ -13,6 +13,8 @@ export interface AofReport extends AofScan {
 const DIRECTORY = "appendonlydir";
 const MANIFEST_LINE = /^file "?([^"\s]+)"? seq \d+ type i\b/;
 const CHUNK_BYTES = 1024 * 1024;
+/** Part of the name of a file with removed bytes, before its time. */
+const CUT = ".cut-";
 
 /**
  * Returns the file that Redis was writing when it ended: the last incremental file of the manifest that is not empty.
@@ -39,15 +41,21 @@ async function inspectAof(file: string): Promise<AofReport> {
 }
 
 /**
- * Cuts the torn tail of a file if `cuts` is true, and says what is wrong with the file and what is cut. Returns the report
- * from before the cut, and whether the file is whole now.
+ * Cuts the torn tail of a file, and the torn halves of transactions before it, if `cuts` is true, and says what is wrong with
+ * the file and what is cut. Returns the report from before the cut of the tail, and whether the file is whole now.
  */
 export async function repairAof(
   file: string,
   { say, cuts }: { readonly say: (line: string) => void; readonly cuts: boolean },
 ): Promise<{ readonly report: AofReport; readonly isWhole: boolean }> {
   const report = await inspectAof(file);
-  for (const line of describeNested(report)) say(line);
+  const halves = report.nested.filter(({ isExecuted }) => !isExecuted);
+  for (const half of halves.length > 0 ? halves : report.nested) say(describeHalf(file, half));
+  if (halves.length > 0) {
+    if (!cuts) return { report, isWhole: false };
+    say(`cut it out; the removed bytes are in ${cutHalves(report, halves)}`);
+    return repairAof(file, { say, cuts });
+  }
   if (report.keep === report.size) return { report, isWhole: true };
   say(describeAof(report));
   if (!hasTornTail(report) || !cuts) return { report, isWhole: false };
@@ -65,14 +73,12 @@ function hasTornTail({ keep, size, torn }: AofScan): boolean {
  * are on disk when this function returns; a crash before that leaves the torn file as it was.
  * @throws Error when the file has changed since the scan, because a server still writes to it.
  */
-function cutTornTail({ file, keep, size }: AofReport): string {
-  const removed = `${file}.cut-${new Date().toISOString().replace(/[:.]/g, "-")}`;
-  const source = fs.openSync(file, "r+");
+function cutTornTail(report: AofReport): string {
+  const { file, keep, size } = report;
+  const removed = nameOfCut(file, "tail");
+  const source = openUnchanged(report);
   try {
-    if (fs.fstatSync(source).size !== size) {
-      throw new Error(`${file} changes while it is repaired: stop the server that writes to it first`);
-    }
-    copyTail(source, keep, size, removed);
+    copy(source, [{ from: keep, to: size }], removed);
     syncDirectory(path.dirname(file));
     fs.ftruncateSync(source, keep);
     fs.fsyncSync(source);
@@ -82,16 +88,65 @@ function cutTornTail({ file, keep, size }: AofReport): string {
   return removed;
 }
 
-function copyTail(source: number, from: number, to: number, copy: string): void {
-  const target = fs.openSync(copy, "wx", 0o600);
+/**
+ * Cuts first halves of torn transactions out of a file. Redis itself has passed over them when it cut the rest.
+ * Returns the name of a new file that holds them. A crash leaves the file as it was, or without them.
+ * @throws Error when the file has changed since the scan, because a server still writes to it.
+ */
+function cutHalves(report: AofReport, halves: readonly ByteRange[]): string {
+  const { file, size } = report;
+  const removed = nameOfCut(file, "half");
+  const rest = `${file}.rest`;
+  const source = openUnchanged(report);
   try {
-    const buffer = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, to - from));
-    for (let offset = from; offset < to;) {
-      const length = fs.readSync(source, buffer, 0, Math.min(buffer.length, to - offset), offset);
-      if (length === 0)
-        throw new Error(`${copy} cannot be completed: the append-only file has become shorter`);
-      fs.writeFileSync(target, buffer.subarray(0, length));
-      offset += length;
+    copy(source, halves, removed);
+    fs.rmSync(rest, { force: true });
+    const ends = [0, ...halves.map(({ to }) => to)];
+    const starts = [...halves.map(({ from }) => from), size];
+    copy(
+      source,
+      ends.map((from, index) => ({ from, to: starts[index] ?? size })),
+      rest,
+    );
+    const { mode, uid, gid } = fs.fstatSync(source);
+    fs.chmodSync(rest, mode);
+    fs.chownSync(rest, uid, gid);
+  } catch (error) {
+    fs.rmSync(rest, { force: true });
+    throw error;
+  } finally {
+    fs.closeSync(source);
+  }
+  fs.renameSync(rest, file);
+  syncDirectory(path.dirname(file));
+  return removed;
+}
+
+function nameOfCut(file: string, part: "tail" | "half"): string {
+  return `${file}${CUT}${new Date().toISOString().replace(/[:.]/g, "-")}-${part}`;
+}
+
+/** Opens a file that nobody has changed since its scan. */
+function openUnchanged({ file, size }: AofReport): number {
+  const source = fs.openSync(file, "r+");
+  if (fs.fstatSync(source).size === size) return source;
+  fs.closeSync(source);
+  throw new Error(`${file} changes while it is repaired: stop the server that writes to it first`);
+}
+
+/** Copies parts of a file into a new one, and waits until that is on disk. */
+function copy(source: number, ranges: readonly ByteRange[], to: string): void {
+  const target = fs.openSync(to, "wx", 0o600);
+  try {
+    const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
+    for (const range of ranges) {
+      for (let offset = range.from; offset < range.to;) {
+        const length = fs.readSync(source, buffer, 0, Math.min(buffer.length, range.to - offset), offset);
+        if (length === 0)
+          throw new Error(`${to} cannot be completed: the append-only file has become shorter`);
+        fs.writeFileSync(target, buffer.subarray(0, length));
+        offset += length;
+      }
     }
     fs.fsyncSync(target);
   } finally {
@@ -121,11 +176,10 @@ export function describeAof(report: AofReport): string {
   return `${file} is damaged at or after byte ${keep} of ${size}, and data follows the damage; it is left as it is`;
 }
 
-/** Returns one line for each transaction that an earlier load has joined with the next. */
-function describeNested({ file, nested }: AofReport): string[] {
-  return nested.map(
-    (offset) =>
-      `${file} has a transaction without its end at byte ${offset}, cut by an earlier start of Redis: its commands ` +
-      "run together with the next transaction",
-  );
+/** Returns one line on a half of a transaction. */
+function describeHalf(file: string, { from, to, isExecuted }: TornHalf): string {
+  const half = `${file} has half of a transaction from byte ${from} to byte ${to}, whose rest an earlier start of Redis has cut`;
+  return isExecuted
+    ? `${half}; a later start has executed the half, and it is left as it is: look for halted actors`
+    : `${half}; the next start would execute the half`;
 }

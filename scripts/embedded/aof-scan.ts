@@ -1,5 +1,17 @@
 /** Finds how much of an append-only file of Redis consists of whole commands and whole transactions. */
 
+/** Bytes of a file from an offset up to another one. */
+export interface ByteRange {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** First half of a transaction whose rest was cut. */
+export interface TornHalf extends ByteRange {
+  /** True when a later start has executed the half, so that what follows may depend on it. */
+  readonly isExecuted: boolean;
+}
+
 /** Parts of an append-only file, as byte offsets from its start. */
 export interface AofScan {
   /** Size of the file. */
@@ -13,10 +25,10 @@ export interface AofScan {
    */
   readonly torn: boolean;
   /**
-   * Offsets of transactions that another MULTI follows before their EXEC. An earlier load has cut a torn tail inside
-   * such a transaction, and the first part of it now runs together with the next transaction.
+   * First halves of transactions that another MULTI follows before their EXEC. An earlier load has cut a torn tail inside
+   * such a transaction and has passed over its first half, which the next load executes together with the next transaction.
    */
-  readonly nested: readonly number[];
+  readonly nested: readonly TornHalf[];
 }
 
 const CR = 13;
@@ -24,8 +36,10 @@ const LF = 10;
 const ZERO = 48;
 /** Longest number in a header, in digits; Redis writes lengths up to 512 MB. */
 const MAX_DIGITS = 12;
-/** Longest command name that opens or ends a transaction. */
+/** Longest command name that opens or ends a transaction, or selects a database. */
 const MAX_NAME = "DISCARD".length;
+/** Most words of such a command. */
+const MAX_WORDS = 2;
 
 type Expected = "command" | "digits" | "line-feed" | "argument" | "payload" | "comment" | "zeros" | "nothing";
 
@@ -45,15 +59,21 @@ class AofScanner {
   #keep = 0;
   #commandStart = 0;
   #transactionStart: number | undefined;
-  readonly #nested: number[] = [];
+  /** Number of commands in the open transaction. */
+  #inside = 0;
+  /** Offset of the first SELECT after the first of these commands, and the number of SELECTs from there. */
+  #selectStart: number | undefined;
+  #selects = 0;
+  /** Torn halves, with the number of SELECTs after each. A server begins to write with one. */
+  readonly #nested: (ByteRange & { selects: number })[] = [];
   #expected: Expected = "command";
   /** Number being read, and its digits so far. */
   #number = 0;
   #digits = 0;
   #isArgument = false;
   #argumentsLeft = 0;
-  /** True for a command of one word, which may be MULTI or EXEC. */
-  #isOneWord = false;
+  /** Number of words of the command, and its first word if it has few. */
+  #words = 0;
   #name = "";
   /** Bytes of the payload that are still to come, with its CR and LF. */
   #payloadLeft = 0;
@@ -68,7 +88,7 @@ class AofScanner {
       size: this.#size,
       keep: this.#keep,
       torn: this.#expected !== "nothing",
-      nested: this.#nested,
+      nested: this.#nested.map(({ from, to, selects }) => ({ from, to, isExecuted: selects > 1 })),
     };
   }
 
@@ -126,13 +146,13 @@ class AofScanner {
   #endNumber(): void {
     if (this.#isArgument) {
       this.#payloadLeft = this.#number + 2;
-      this.#name = "";
       this.#expected = "payload";
     } else if (this.#number === 0) {
       this.#expected = "nothing";
     } else {
       this.#argumentsLeft = this.#number;
-      this.#isOneWord = this.#number === 1;
+      this.#words = this.#number;
+      this.#name = "";
       this.#expected = "argument";
     }
   }
@@ -140,7 +160,8 @@ class AofScanner {
   #takePayload(chunk: Uint8Array, index: number): number {
     if (this.#payloadLeft > 2) {
       const taken = Math.min(this.#payloadLeft - 2, chunk.length - index);
-      if (this.#isOneWord && this.#name.length <= MAX_NAME) {
+      const isFirst = this.#argumentsLeft === this.#words;
+      if (isFirst && this.#words <= MAX_WORDS && this.#name.length <= MAX_NAME) {
         const read = chunk.subarray(index, index + Math.min(taken, MAX_NAME + 1));
         this.#name += String.fromCharCode(...read);
       }
@@ -161,15 +182,31 @@ class AofScanner {
   }
 
   #endCommand(end: number): void {
-    const name = this.#isOneWord ? this.#name.toUpperCase() : "";
-    this.#isOneWord = false;
+    const name = this.#name.toUpperCase();
+    const isAlone = this.#words === 1;
     this.#expected = "command";
-    if (name === "MULTI") {
-      if (this.#transactionStart !== undefined) this.#nested.push(this.#transactionStart);
+    if (isAlone && name === "MULTI") {
+      const from = this.#transactionStart;
+      // Single commands of the next server may stand between its SELECT and its first MULTI.
+      if (from !== undefined)
+        this.#nested.push({ from, to: this.#selectStart ?? this.#commandStart, selects: this.#selects });
       this.#transactionStart = this.#commandStart;
-    } else if (name === "EXEC" || name === "DISCARD") {
+      this.#inside = 0;
+      this.#selectStart = undefined;
+      this.#selects = 0;
+    } else if (isAlone && (name === "EXEC" || name === "DISCARD")) {
       this.#transactionStart = undefined;
+    } else {
+      if (name === "SELECT") this.#select();
+      this.#inside += 1;
     }
     if (this.#transactionStart === undefined) this.#keep = end;
+  }
+  #select(): void {
+    for (const half of this.#nested) half.selects += 1;
+    // A transaction itself may select its database in its first command.
+    if (this.#transactionStart === undefined || this.#inside === 0) return;
+    this.#selectStart ??= this.#commandStart;
+    this.#selects += 1;
   }
 }

@@ -124,7 +124,8 @@ async function stopUnrecorded(directory: string, say: LineLog): Promise<void> {
 
 /**
  * Cuts the torn tail that a crash has left. Redis 7.0 cuts a tail inside a transaction after its MULTI; the next start
- * would then execute the first half of that transaction, and the actor whose commit it was would halt.
+ * would then execute the first half of that transaction, and the actor whose commit it was would halt. Also cuts such a half
+ * that an earlier start of Redis without this repair has left.
  */
 async function repairLastAof(directory: string, say: LineLog): Promise<void> {
   const file = lastAofFile(directory);
@@ -142,6 +143,8 @@ function configuration(options: RedisOptions, directory: string, record: ServerR
     databases: options.databases ?? 16,
     appendonly: "yes",
     appendfsync: options.fsync,
+    // Redis would cut a torn tail inside of a transaction; `repairLastAof` cuts it at the right place.
+    "aof-load-truncated": "no",
     // Rewrites the append-only file when it has doubled, so that it is bounded by the live data and not by the history.
     "auto-aof-rewrite-percentage": REWRITE_PERCENT,
     "auto-aof-rewrite-min-size": "64mb",

@@ -11,7 +11,8 @@ async function main(): Promise<number> {
     summary:
       "Cuts the append-only file of a stopped Redis back to its last whole command outside of an unfinished " +
       "transaction, and keeps the removed bytes in a file beside it. Run it after a crash of the machine and before " +
-      "Redis starts: Redis 7 itself cuts inside a transaction, whose first half then runs at the next start. FILE is " +
+      "Redis starts: Redis 7 itself cuts inside a transaction, whose first half then runs at the next start; such a half " +
+      "is cut out too. FILE is " +
       "the append-only file, or the data directory of Redis. npm start does the same for the embedded Redis. Ends " +
       "with 0 when the file is whole or repaired, and with 1 when it is not.",
     operands: { usage: "FILE", min: 1, max: 1 },
@@ -20,7 +21,7 @@ async function main(): Promise<number> {
   const file = fileOf(operands[0] ?? "");
   const say = (line: string): void => console.log(line);
   const { report, isWhole } = await repairAof(file, { say, cuts: !values["dry-run"] });
-  if (report.keep === report.size) say(describeAof(report));
+  if (isWhole && report.keep === report.size) say(describeAof(report));
   return isWhole ? 0 : 1;
 }
 

@@ -94,6 +94,11 @@ export interface RedisLogOptions {
 const NO_BODIES = -1;
 /** The commit group of all partitions on a single server. On a cluster, each partition is a group of its own. */
 const ONE_GROUP = "all";
+/** Warning about a server that may execute half of a commit after a power loss. The embedded server does not. */
+const TORN_FILE =
+  "after a power loss, Redis may cut its append-only file inside of a transaction, and its next start then executes the " +
+  "first half, so that an actor halts: set aof-load-truncated to no, and after a crash run npm run repair-aof -- " +
+  "DIRECTORY before Redis starts";
 type LostListener = Parameters<Log["onLost"]>[0];
 
 export class RedisLog implements Log {
@@ -154,10 +159,22 @@ export class RedisLog implements Log {
           "Redis cannot write its append-only file: free space on its disk; it refuses every command until then",
         );
       }
+      if (/^aof_enabled:1/m.test(info) && !(await log.#refusesTornFile()))
+        options.logger?.warn({ redis: hostsOf(options.url) }, TORN_FILE);
       return log;
     } catch (error) {
       await log.close();
       throw error;
+    }
+  }
+
+  /** Returns false when the server repairs a torn append-only file by itself, or does not say. */
+  async #refusesTornFile(): Promise<boolean> {
+    try {
+      const reply = await this.#connection.config("GET", "aof-load-truncated");
+      return Array.isArray(reply) && reply[1] === "no";
+    } catch {
+      return false;
     }
   }
 

@@ -1,15 +1,18 @@
 import { expect } from "chai";
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { Redis } from "ioredis";
 import { type AofScan, scanAof } from "../../../scripts/embedded/aof-scan.js";
 import { lastAofFile } from "../../../scripts/embedded/aof-repair.js";
-import { startRedis } from "../../../scripts/embedded/redis.js";
+import { findRedis } from "../../../scripts/embedded/redis-binary.js";
+import { embeddedRedisUrl, startRedis } from "../../../scripts/embedded/redis.js";
 import type { RunningServer } from "../../../scripts/embedded/server.js";
+import { programPath } from "../../../scripts/config.js";
 import { programOf } from "../../support/run/program.js";
 import { cacheDir } from "../../support/servers.js";
 import { inTemporaryDirectory } from "../../support/temporary.js";
+import { until } from "../../support/until.js";
 
 /** Real starts of Redis on torn files; CI makes a few, `TORN_STARTS=20` more. */
 const STARTS = Number(process.env["TORN_STARTS"] ?? 4);
@@ -34,6 +37,7 @@ function start(dataDir: string, said: string[] = []): Promise<RunningServer> {
 
 async function onRedis<T>(url: string, use: (client: Redis) => Promise<T>): Promise<T> {
   const client = new Redis(url, { retryStrategy: () => null });
+  client.on("error", () => undefined);
   try {
     return await use(client);
   } finally {
@@ -77,6 +81,10 @@ async function written(
   });
   await server.stop();
   return { bytes: fs.readFileSync(file), steps };
+}
+
+function inspect(file: string): Promise<AofScan> {
+  return scanAof([fs.readFileSync(file)]);
 }
 
 function scanIn(bytes: Uint8Array, chunkBytes: number): Promise<AofScan> {
@@ -145,9 +153,73 @@ describe("the torn tail of an append-only file", function () {
       size: whole.length + 6,
       keep: whole.length,
       torn: true,
-      nested: [16],
+      nested: [{ from: 16, to: 16 + multi.length + get.length, isExecuted: false }],
     });
   });
+
+  it("takes the commands after a SELECT for those of the next start, unless the transaction ends", async () => {
+    const [multi, exec] = ["*1\r\n$5\r\nMULTI\r\n", "*1\r\n$4\r\nEXEC\r\n"];
+    const [select, get] = ["*2\r\n$6\r\nSELECT\r\n$1\r\n0\r\n", "*2\r\n$3\r\nGET\r\n$6\r\nSELECT\r\n"];
+    const nestedIn = async (text: string) => (await scanAof([Buffer.from(text)])).nested;
+    const half = `${multi}${select}${get}`;
+    const next = `${multi}${get}${exec}`;
+    const found = { from: 0, to: half.length, isExecuted: false };
+    expect(await nestedIn(`${half}${select}${get}${next}`)).to.deep.equal([found]);
+    expect(await nestedIn(`${half}${multi}${select}${get}${exec}`)).to.deep.equal([found]);
+    expect(await nestedIn(`${half}${select}${get}${exec}${next}`)).to.deep.equal([]);
+    const executed = [{ ...found, isExecuted: true }];
+    expect(await nestedIn(`${half}${select}${next}${select}${next}`)).to.deep.equal(executed);
+    expect(await nestedIn(`${half}${next}${select}${next}${select}`)).to.deep.equal(executed);
+    expect(await nestedIn(`${half}${select}${get}${select}${next}`)).to.deep.equal(executed);
+  });
+
+  it("is gone although Redis has cut it inside its transaction and has written since", () =>
+    inTemporaryDirectory(async (dataDir) => {
+      const { bytes, steps } = await written(dataDir);
+      const redis = path.join(dataDir, "redis");
+      const file = lastAofFile(redis) ?? "";
+      fs.truncateSync(file, bytes.length - 20);
+      // Starts Redis as a service manager does, without a repair.
+      const config = path.join(redis, "redis.conf");
+      fs.writeFileSync(
+        config,
+        fs.readFileSync(config, "utf8").replace("aof-load-truncated no", "aof-load-truncated yes"),
+      );
+      const { command, env } = findRedis({
+        serverBin: undefined,
+        programPath: programPath(),
+        cacheDir,
+        log: () => undefined,
+      });
+      const alone = spawn(command, [config], {
+        cwd: redis,
+        env: { ...process.env, ...env },
+        stdio: "ignore",
+      });
+      const ended = new Promise((resolve) => alone.on("exit", resolve));
+      const url = embeddedRedisUrl(dataDir) ?? expect.fail("Redis has no record");
+      await until(() => onRedis(url, (client) => client.ping()));
+      const expected = await onRedis(url, async (client) => {
+        expect(await stateOf(client)).to.equal(steps.at(-2)?.state);
+        await client.rpush("list", "after the cut");
+        await commit(client, 9, "after the cut");
+        return stateOf(client);
+      });
+      alone.kill("SIGTERM");
+      await ended;
+      expect((await inspect(file)).nested).to.have.length(1);
+
+      const said: string[] = [];
+      const server = await start(dataDir, said);
+      expect(await onRedis(server.url, stateOf)).to.equal(expected);
+      await server.stop();
+      expect(said.join("\n")).to.match(/has half of a transaction from byte \d+ to byte \d+/);
+      expect((await inspect(file)).nested).to.deep.equal([]);
+      const [removed = ""] = fs.readdirSync(path.dirname(file)).filter((name) => name.includes(".cut-"));
+      expect(fs.readFileSync(path.join(path.dirname(file), removed), "latin1")).to.match(
+        /^\*1\r\n\$5\r\nMULTI/,
+      );
+    }));
 
   it(`is gone when the embedded Redis starts, and later commits are whole (${STARTS} starts)`, () =>
     inTemporaryDirectory(async (directory) => {
@@ -229,6 +301,14 @@ describe("the torn tail of an append-only file", function () {
       const [, removed = ""] = /removed bytes are in (\S+)/.exec(cut.text) ?? [];
       expect(fs.readFileSync(removed, "latin1")).to.equal(`*1\r\n$5\r\nMULTI\r\n${set}`);
       expect(run(file)).to.deep.equal({ status: 0, text: `${file} is whole (27 bytes)\n` });
+      const exec = "*1\r\n$4\r\nEXEC\r\n";
+      fs.writeFileSync(
+        file,
+        `${set}*1\r\n$5\r\nMULTI\r\n${set}*1\r\n$5\r\nMULTI\r\n${set}${exec}${set.slice(0, 9)}`,
+      );
+      expect(run(file, "--dry-run")).to.have.property("status", 1);
+      expect(run(file)).to.have.property("status", 0);
+      expect(fs.readFileSync(file, "latin1")).to.equal(`${set}*1\r\n$5\r\nMULTI\r\n${set}${exec}`);
       const missing = run(path.join(directory, "missing"));
       expect(missing.status).to.equal(1);
       expect(missing.text).to.match(/^repair-aof: .*missing does not exist: name an append-only file\n$/);

@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { Redis } from "ioredis";
 import { ledgerActor } from "../../../actors/actor.js";
 import type { Log, Notification } from "../../../stream/log/log.js";
+import { silentLogger } from "../../../stream/log/logger.js";
 import { RedisLog } from "../../../stream/redis/redis-log.js";
 import { type FreshRedis, freshRedis } from "../../support/servers.js";
 import { conformance } from "../log/conformance.js";
@@ -42,6 +43,23 @@ describe("the log on Redis", () => {
     afterEach(async () => {
       admin.disconnect();
       await closeAll();
+    });
+
+    it("warns of a server that cuts a torn append-only file by itself", async () => {
+      const warnings: string[] = [];
+      const logger = { ...silentLogger, warn: (_: object, message: string) => warnings.push(message) };
+      const openWith = async (setting: string): Promise<void> => {
+        await admin.config("SET", "aof-load-truncated", setting);
+        logs.push(await RedisLog.open({ url: redis.url, prefix: redis.prefix, logger }));
+      };
+      try {
+        await openWith("no");
+        expect(warnings).to.deep.equal([]);
+        await openWith("yes");
+        expect(warnings.join()).to.include("npm run repair-aof");
+      } finally {
+        await admin.config("SET", "aof-load-truncated", "no");
+      }
     });
 
     it("keeps every key of a partition in one slot of a cluster", async () => {
