@@ -15,6 +15,8 @@ const MANIFEST_LINE = /^file "?([^"\s]+)"? seq \d+ type i\b/;
 const CHUNK_BYTES = 1024 * 1024;
 /** Part of the name of a file with removed bytes, before its time. */
 const CUT = ".cut-";
+/** Number of such files that stay. */
+const KEPT_CUTS = 10;
 
 /**
  * Returns the file that Redis was writing when it ended: the last incremental file of the manifest that is not empty.
@@ -85,6 +87,7 @@ function cutTornTail(report: AofReport): string {
   } finally {
     fs.closeSync(source);
   }
+  forgetOldCuts(path.dirname(file));
   return removed;
 }
 
@@ -119,6 +122,7 @@ function cutHalves(report: AofReport, halves: readonly ByteRange[]): string {
   }
   fs.renameSync(rest, file);
   syncDirectory(path.dirname(file));
+  forgetOldCuts(path.dirname(file));
   return removed;
 }
 
@@ -132,6 +136,14 @@ function openUnchanged({ file, size }: AofReport): number {
   if (fs.fstatSync(source).size === size) return source;
   fs.closeSync(source);
   throw new Error(`${file} changes while it is repaired: stop the server that writes to it first`);
+}
+
+/** Removes the oldest files with removed bytes. */
+function forgetOldCuts(directory: string): void {
+  const timeOf = (name: string): string => name.slice(name.lastIndexOf(CUT));
+  const cuts = fs.readdirSync(directory).filter((name) => name.includes(CUT));
+  cuts.sort((one, other) => (timeOf(one) < timeOf(other) ? -1 : 1));
+  for (const name of cuts.slice(0, -KEPT_CUTS)) fs.rmSync(path.join(directory, name), { force: true });
 }
 
 /** Copies parts of a file into a new one, and waits until that is on disk. */

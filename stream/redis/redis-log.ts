@@ -115,6 +115,8 @@ export class RedisLog implements Log {
   readonly #logger: Logger;
   readonly #lostListeners = new Set<LostListener>();
   readonly #listeners = new Set<Listener>();
+  /** Number of messages that the quarantine has dropped in commits of this process. */
+  #dropped = 0;
   #closed = false;
 
   private constructor(options: RedisLogOptions) {
@@ -368,12 +370,24 @@ export class RedisLog implements Log {
     args.push(...this.#departureArgs(departures, keys), ...changeArgs);
     const commit = (): Promise<unknown> => this.#run("commit", keys, args);
     const lease = this.#keys.lease(first.partition);
-    const outcome = commitOutcome(
-      (await this.#replication.written(first.partition, lease, commit)) as string,
-    );
+    const reply = (await this.#replication.written(first.partition, lease, commit)) as string | string[];
+    const [result = "", ...dropped] = typeof reply === "string" ? [reply] : reply;
+    this.#reportDropped(dropped);
+    const outcome = commitOutcome(result);
     if (mustWait && outcome.kind === "ok")
       for (const publication of publications) this.#publishLate(publication);
     return outcome;
+  }
+
+  /** Logs the messages that the quarantine has dropped; the log is the only place that has them still. */
+  #reportDropped(messages: readonly string[]): void {
+    for (const dropped of messages) {
+      this.#dropped += 1;
+      this.#logger.error(
+        { dropped, total: this.#dropped },
+        "the quarantine of a partition is full and has dropped its oldest message: dismiss those that are dealt with",
+      );
+    }
   }
 
   /** Publishes an answer after its commit. The sender of a command whose answer is lost sends the command again. */

@@ -10,8 +10,8 @@
 --       cursor, first mailbox id to keep, packed entry ('' for none), deadline ('' unchanged, '-' none, else Unix ms),
 --       '1' when no message is left to relay, and for the first entry of an incarnation its seq and the lineage, as
 --       '<seq> <lineage>' (else ''), a message for the quarantine ('' for none), most messages in the quarantine
--- Returns 'ok', 'fenced <partition>' (the lease has another epoch), 'removed <actor>' or 'conflict <actor>' (it is not at
--- that seq).
+-- Returns 'ok', or a list of 'ok' and the messages that full quarantines have dropped; 'fenced <partition>' (the lease has
+-- another epoch), 'removed <actor>' or 'conflict <actor>' (it is not at that seq).
 local ownerships = tonumber(ARGV[2])
 for o = 1, ownerships do
   if redis.call('HGET', KEYS[3 * o], 'epoch') ~= ARGV[2 + 2 * o] then return 'fenced ' .. ARGV[1 + 2 * o] end
@@ -39,6 +39,7 @@ for c = first, #ARGV, 10 do
 end
 -- Writes the changes.
 local entries = newRecords(ARGV[1])
+local reply = { 'ok' }
 for c = first, #ARGV, 10 do
   local a = tonumber(ARGV[c])
   local at = 4 * a - 1 + 3 * ownerships
@@ -58,7 +59,13 @@ for c = first, #ARGV, 10 do
     redis.call('HSET', head, 'seq', seq, 'cursor', cursor)
   end
   redis.call('XTRIM', mailbox, 'MINID', firstKept)
-  if ARGV[c + 8] ~= '' then redis.call('XADD', KEYS[at + 3], 'MAXLEN', ARGV[c + 9], '*', 'm', ARGV[c + 8]) end
+  if ARGV[c + 8] ~= '' then
+    local quarantine = KEYS[at + 3]
+    if redis.call('XLEN', quarantine) >= tonumber(ARGV[c + 9]) then
+      table.insert(reply, redis.call('XRANGE', quarantine, '-', '+', 'COUNT', 1)[1][2][2])
+    end
+    redis.call('XADD', quarantine, 'MAXLEN', ARGV[c + 9], '*', 'm', ARGV[c + 8])
+  end
   if deadline == '-' then
     redis.call('ZREM', KEYS[1 + 3 * ownership], actor)
   elseif deadline ~= '' then
@@ -77,4 +84,4 @@ end
 notify(messages, KEYS[2])
 for p = publications + 1, receivers - 1, 2 do redis.call('PUBLISH', ARGV[p], ARGV[p + 1]) end
 notify(entries, KEYS[1])
-return 'ok'
+return #reply == 1 and 'ok' or reply

@@ -2,9 +2,10 @@ import { expect } from "chai";
 import { spawn, spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { Redis } from "ioredis";
 import { type AofScan, scanAof } from "../../../scripts/embedded/aof-scan.js";
-import { lastAofFile } from "../../../scripts/embedded/aof-repair.js";
+import { lastAofFile, repairAof } from "../../../scripts/embedded/aof-repair.js";
 import { findRedis } from "../../../scripts/embedded/redis-binary.js";
 import { embeddedRedisUrl, startRedis } from "../../../scripts/embedded/redis.js";
 import type { RunningServer } from "../../../scripts/embedded/server.js";
@@ -259,6 +260,20 @@ describe("the torn tail of an append-only file", function () {
           expect(said.join("\n")).to.include(name);
         }
       }
+    }));
+
+  it("leaves the removed bytes of the last ten cuts", () =>
+    inTemporaryDirectory(async (directory) => {
+      const file = path.join(directory, "appendonly.aof.1.incr.aof");
+      const removed: string[] = [];
+      for (let cut = 0; cut < 12; cut++) {
+        fs.writeFileSync(file, `*1\r\n$${cut + 10}\r\n`);
+        await repairAof(file, { say: (line) => removed.push(line), cuts: true });
+        await sleep(2);
+      }
+      const names = removed.flatMap((line) => /removed bytes are in (\S+)/.exec(line)?.[1] ?? []);
+      expect(names).to.have.length(12);
+      expect(names.map((name) => fs.existsSync(name))).to.deep.equal(names.map((_, index) => index >= 2));
     }));
 
   it("is found before an empty file of a rewrite that had just begun", () =>

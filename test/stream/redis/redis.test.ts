@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { Redis } from "ioredis";
 import { ledgerActor } from "../../../actors/actor.js";
-import type { Log, Notification } from "../../../stream/log/log.js";
+import { type Log, type Notification, QUARANTINE_MESSAGES } from "../../../stream/log/log.js";
 import { silentLogger } from "../../../stream/log/logger.js";
 import { RedisLog } from "../../../stream/redis/redis-log.js";
 import { type FreshRedis, freshRedis } from "../../support/servers.js";
@@ -60,6 +60,26 @@ describe("the log on Redis", () => {
       } finally {
         await admin.config("SET", "aof-load-truncated", "no");
       }
+    });
+
+    it("logs the messages that a full quarantine drops", async () => {
+      const dropped: object[] = [];
+      const logger = { ...silentLogger, error: (fields: object) => dropped.push(fields) };
+      const log = await RedisLog.open({ url: redis.url, prefix: redis.prefix, logger });
+      logs.push(log);
+      const epoch = await takeFromAnyone(log, "l0", "w");
+      for (let n = 0; n < QUARANTINE_MESSAGES + 2; n += 1) {
+        const quarantined = `message ${n}`;
+        const outcome = await commitIn(log, { partition: "l0", epoch }, [
+          { actor, expectedSeq: 0, cursor: "0-0", quarantined },
+        ]);
+        expect(outcome).to.deep.equal({ kind: "ok" });
+      }
+      expect(dropped).to.deep.equal([
+        { dropped: "message 0", total: 1 },
+        { dropped: "message 1", total: 2 },
+      ]);
+      expect(await log.quarantineSize()).to.equal(QUARANTINE_MESSAGES);
     });
 
     it("keeps every key of a partition in one slot of a cluster", async () => {
