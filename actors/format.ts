@@ -19,6 +19,11 @@ export type Format = (typeof FORMATS)[number];
 /** Source of the format in which a process writes now. */
 export interface Formats {
   active(): Format;
+  /**
+   * Returns the format of data that this process does not read and a live worker of a later build does, if there is any;
+   * absent for a process that reads everything.
+   */
+  unreadable?(): number | undefined;
 }
 
 /** Writes the latest format, as a process does that has no older one beside it. */

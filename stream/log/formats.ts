@@ -3,10 +3,10 @@
  * the lowest announced one, so that a new build beside an old one writes what the old one reads. A worker or a gateway
  * of the build before formats announces nothing, and counts as format 1. The active format rises when all roles have
  * announced a later one for some time, and falls at once when an older role joins. What was written before a fall stays
- * as it is; a role that cannot read it stops there and reports it.
+ * as it is; a role that cannot read it stops there and reports it. A worker then leaves the partitions to those that can.
  */
 
-import { type Format, FORMATS, type Formats, OLDEST_FORMAT } from "../../actors/format.js";
+import { type Format, FORMATS, type Formats, LATEST_FORMAT, OLDEST_FORMAT } from "../../actors/format.js";
 import type { Clock } from "./clock.js";
 import type { Announcements, Log } from "./log.js";
 import type { Logger } from "./logger.js";
@@ -30,6 +30,8 @@ const TIMING: FormatTiming = { announceMs: 1_000, aliveMs: 60_000, stableMs: 10_
 export interface FormatRecord {
   readonly active: number;
   readonly laterSinceMs: number | undefined;
+  /** Latest format that was ever active. The log may have data in it. */
+  readonly highest: number;
 }
 
 /** Returns a name under which a process announces a format. A name without a format is of the build before formats. */
@@ -49,7 +51,7 @@ function announcedFormat(name: string): number {
 
 /** Returns the record that follows from the announcements. `roles` has the names of all live roles, at least one. */
 export function nextRecord(
-  { active, laterSinceMs }: FormatRecord,
+  { active, laterSinceMs, highest }: FormatRecord,
   roles: readonly string[],
   nowMs: number,
   { stableMs } = TIMING,
@@ -57,22 +59,26 @@ export function nextRecord(
   const lowest = Math.min(...roles.map(announcedFormat));
   // A projector of the build before formats is in no record. It may be at work until one of a later build announces.
   const hasProjector = roles.some((role) => /^\d+:projector:/.test(role));
-  if (lowest <= active) return { active: lowest, laterSinceMs: undefined };
-  if (!hasProjector) return { active, laterSinceMs: undefined };
+  if (lowest <= active) return { active: lowest, laterSinceMs: undefined, highest };
+  if (!hasProjector) return { active, laterSinceMs: undefined, highest };
   const forMs = nowMs - (laterSinceMs ?? Infinity);
   // Live roles look far more often. After a longer time none was there, the log has stalled, or its clock has jumped, and a
   // role of an older build may have come and gone unseen.
-  if (forMs < 0 || forMs > 2 * stableMs) return { active, laterSinceMs: nowMs };
-  if (forMs < stableMs) return { active, laterSinceMs };
-  return { active: lowest, laterSinceMs: undefined };
+  if (forMs < 0 || forMs > 2 * stableMs) return { active, laterSinceMs: nowMs, highest };
+  if (forMs < stableMs) return { active, laterSinceMs, highest };
+  return { active: lowest, laterSinceMs: undefined, highest: Math.max(lowest, highest) };
 }
 
+/** Parses a record. A time of 0 is none. */
 function parseRecord(text: string): FormatRecord {
-  const [active = OLDEST_FORMAT, since] = text === "" ? [] : text.split(" ").map(Number);
-  return { active, laterSinceMs: since };
+  const [active = OLDEST_FORMAT, since = 0, highest = active] =
+    text === "" ? [] : text.split(" ").map(Number);
+  return { active, laterSinceMs: since === 0 ? undefined : since, highest };
 }
 
-function packRecord({ active, laterSinceMs }: FormatRecord): string {
+/** Packs a record. Earlier builds read the first two items, and drop the third from a record that they replace. */
+function packRecord({ active, laterSinceMs, highest }: FormatRecord): string {
+  if (highest > active) return `${active} ${laterSinceMs ?? 0} ${highest}`;
   return laterSinceMs === undefined ? String(active) : `${active} ${laterSinceMs}`;
 }
 
@@ -104,6 +110,7 @@ export class FormatAnnouncer implements Formats {
   /** Monotonic times in ms since which the formats are active without a break, as this process has observed. */
   readonly #activeSince = new Map<Format, number>();
   #roles: readonly string[] = [];
+  #highest: number = OLDEST_FORMAT;
   #cancel: () => void = () => undefined;
   #stopped = false;
   readonly #timing: FormatTiming;
@@ -126,6 +133,17 @@ export class FormatAnnouncer implements Formats {
     const beforeMs = this.#options.clock.monotonic() - ms;
     const old = FORMATS.filter((format) => (this.#activeSince.get(format) ?? Infinity) <= beforeMs);
     return old.at(-1) ?? OLDEST_FORMAT;
+  }
+
+  /**
+   * Returns the latest format that was ever active, while a live worker announces it and this build does not read it. Without
+   * such a worker nobody can do better than this build.
+   */
+  unreadable(): number | undefined {
+    const isRead = this.#highest <= LATEST_FORMAT;
+    const isReader = (role: string): boolean =>
+      /^\d+:worker:/.test(role) && announcedFormat(role) >= this.#highest;
+    return isRead || !this.#roles.some(isReader) ? undefined : this.#highest;
   }
 
   report(): FormatReport {
@@ -170,6 +188,7 @@ export class FormatAnnouncer implements Formats {
     const next = nextRecord(parseRecord(record), roles, nowMs, this.#timing);
     const text = packRecord(next);
     if (text !== record) await this.#options.log.recordFormat(record, text);
+    this.#highest = next.highest;
     return next.active;
   }
 

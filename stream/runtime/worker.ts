@@ -5,7 +5,7 @@
  */
 
 import { PARTITIONS } from "../../actors/actor.js";
-import type { Formats } from "../../actors/format.js";
+import { type Formats, LATEST_FORMAT } from "../../actors/format.js";
 import { type Clock, type Slices, sleep } from "../log/clock.js";
 import type { HeartbeatListener, Heartbeats, StartHeartbeats } from "../log/heartbeats.js";
 import type { Listener, LiveWorker, Log, Notification, Subscription } from "../log/log.js";
@@ -20,7 +20,7 @@ import {
   parseMoveNotice,
 } from "./assignment.js";
 import { CommitGroup } from "./commit-group.js";
-import type { ActorOf } from "./instance.js";
+import { type ActorOf, errorOf } from "./instance.js";
 import { Partition } from "./partition.js";
 import { OwnershipLost, Relay } from "./relay.js";
 import type { ReviewLimits } from "./removal/sources.js";
@@ -58,6 +58,8 @@ export interface WorkerOptions {
 
 /** Interval of recording the relay progress. */
 const FLUSH_MS = 100;
+/** Interval at which a worker checks whether it can read what others write, in ms. */
+const FORMATS_MS = 1_000;
 /** Interval of `Partition.maintain`. */
 const MAINTAIN_MS = 1_000;
 /** Longest time for which a partition waits for its snapshots before it moves. */
@@ -106,6 +108,8 @@ export class Worker {
   #moves: Subscription | undefined;
   #started = false;
   #stopping = false;
+  /** True while this worker leaves the partitions to those that read a later format. */
+  #declines = false;
   #taken = 0;
   /** The live workers at the last heartbeat. */
   #live: readonly LiveWorker[] = [];
@@ -171,13 +175,12 @@ export class Worker {
     return group;
   }
 
-  /** Starts the worker; resolves when it has looked at the leases. Rejects when the log cannot be reached. */
+  /**
+   * Starts the worker; resolves when it has looked at the leases, or when it takes no partitions. Rejects when the log
+   * cannot be reached.
+   */
   async start(): Promise<void> {
-    const {
-      log,
-      logger,
-      heartbeats = (listener: HeartbeatListener) => this.#beatInLoop(listener),
-    } = this.#options;
+    const { log } = this.#options;
     this.#started = true;
     this.#listener = log.listen("commands", (notification) => this.notify(notification));
     this.#moves = await log.subscribe(MOVES, {
@@ -186,21 +189,80 @@ export class Worker {
         this.#mustLook = true;
       },
     });
-    await new Promise<void>((resolve, reject) => {
-      this.#heartbeats = heartbeats({
-        onBeat: (live, ageMs) => void this.#onBeat(live, ageMs).then(resolve),
-        onError: (error) => {
-          logger.warn({ err: error, worker: this.id }, "the heartbeat failed");
-          reject(error instanceof Error ? error : new Error(String(error)));
-        },
-      });
-    });
+    this.#declines = this.#mustDecline();
+    if (!this.#declines) await this.#beginHeartbeats();
+    this.#every(FORMATS_MS, () => this.#followFormats());
     this.#every(FLUSH_MS, () => this.relay.flush());
     this.#every(MAINTAIN_MS, async () => {
       await this.#fitRetention();
       // A snapshot of a large actor takes seconds, in which the other partitions are maintained.
       for (const partition of this.#held.values()) this.#track(partition.maintain());
     });
+  }
+
+  /** Begins the heartbeats; resolves when the worker has looked at the leases. Rejects when the first one fails. */
+  #beginHeartbeats(): Promise<void> {
+    const { logger, heartbeats = (listener: HeartbeatListener) => this.#beatInLoop(listener) } =
+      this.#options;
+    return new Promise((resolve, reject) => {
+      this.#heartbeats = heartbeats({
+        onBeat: (live, ageMs) => void this.#onBeat(live, ageMs).then(resolve),
+        onError: (error) => {
+          logger.warn({ err: error, worker: this.id }, "the heartbeat failed");
+          reject(errorOf(error));
+        },
+      });
+    });
+  }
+
+  /** Returns true when others can read data that this worker cannot, and says so when it is new. */
+  #mustDecline(): boolean {
+    const { formats, logger } = this.#options;
+    const format = formats?.unreadable?.();
+    if (format !== undefined && !this.#declines) {
+      const message =
+        "the log may have data of a format that this build does not read, and other workers do: " +
+        "this worker takes no partitions; run a build that reads the format";
+      logger.error({ worker: this.id, format, reads: LATEST_FORMAT }, message);
+    }
+    return format !== undefined;
+  }
+
+  /**
+   * Hands all partitions over and leaves the live workers when others can read data that this worker cannot. Joins them
+   * again when this worker can read everything, or nobody else can.
+   */
+  async #followFormats(): Promise<void> {
+    const declines = this.#mustDecline();
+    if (this.#stopping || declines === this.#declines) return;
+    this.#declines = declines;
+    if (declines) {
+      this.#heartbeats?.stopping();
+      await this.#looking;
+      await this.#handOverAll(this.#options.clock.monotonic() + STOP_MS);
+      await this.#leaveLive();
+      return;
+    }
+    this.#options.logger.info({ worker: this.id }, "this worker takes partitions again");
+    // A failure is logged, and the next heartbeat tries again.
+    if (this.#started) void this.#beginHeartbeats().catch(() => undefined);
+  }
+
+  /** Ends the heartbeats, so that no lease of this worker has to expire. */
+  async #leaveLive(): Promise<void> {
+    const { log, logger } = this.#options;
+    await this.#heartbeats?.stop();
+    try {
+      await log.leave(this.id);
+    } catch (error) {
+      const message = "the worker is still in the list of live workers, until its lease expires";
+      logger.warn({ err: error, worker: this.id }, message);
+    }
+  }
+
+  /** True while this worker takes partitions. */
+  get #takes(): boolean {
+    return !this.#stopping && !this.#declines;
   }
 
   /** Fits the retention to the memory of the log, whose limit an operator may change at any time. */
@@ -219,9 +281,10 @@ export class Worker {
   #every(ms: number, task: () => Promise<void>): void {
     const cancel = this.#options.clock.after(ms, () => {
       this.#cancelTimers.delete(cancel);
-      void task().then(() => {
+      const repeated = task().then(() => {
         if (!this.#stopping) this.#every(ms, task);
       });
+      this.#track(repeated);
     });
     this.#cancelTimers.add(cancel);
   }
@@ -253,7 +316,7 @@ export class Worker {
   }
 
   #sendHeartbeat(): Promise<readonly LiveWorker[]> {
-    const heartbeat = { worker: this.id, leaseMs: this.#leaseMs, takes: !this.#stopping };
+    const heartbeat = { worker: this.id, leaseMs: this.#leaseMs, takes: this.#takes };
     return this.#options.log.heartbeat(heartbeat);
   }
 
@@ -272,6 +335,8 @@ export class Worker {
 
   /** Sends one heartbeat, then hands over and takes partitions as the live workers require. */
   async beat(): Promise<void> {
+    await this.#followFormats();
+    if (this.#declines) return;
     await this.#onBeat(await this.#sendHeartbeat(), 0);
   }
 
@@ -324,7 +389,7 @@ export class Worker {
   /** Looks at the leases, if there is a reason to. Never rejects. One look runs at a time. */
   async #lookAt(): Promise<void> {
     const { clock, logger } = this.#options;
-    if (this.#stopping) return;
+    if (!this.#takes) return;
     if (this.#looking !== undefined) return this.#looking;
     if (!this.#mustLook && clock.monotonic() - this.#lookedMs < LOOK_MS) return;
     this.#mustLook = false;
@@ -428,7 +493,7 @@ export class Worker {
     const { log } = this.#options;
     const outcome = await log.take(name, this.id, epoch);
     if (outcome.kind === "changed") return;
-    if (this.#stopping) return log.release(name, outcome.epoch);
+    if (!this.#takes) return log.release(name, outcome.epoch);
     const { snapshotLimits = SNAPSHOT_LIMITS } = this.#options;
     const ports = {
       ...this.#options,
@@ -536,7 +601,7 @@ export class Worker {
       partition.end(new OwnershipLost(`${partition.name} was handed over`));
       this.#released(partition.name);
       await log.release(partition.name, partition.epoch);
-      const stopping = this.#stopping ? this.id : undefined;
+      const stopping = this.#takes ? undefined : this.id;
       await this.#publish({ kind: "released", partition: partition.name, stopping });
       logger.info({ worker: this.id, partition: partition.name }, "handed over a partition");
     } catch (error) {
@@ -597,7 +662,7 @@ export class Worker {
 
   /** Stops the worker. Finishes the current steps and releases every partition, so that others take over at once. */
   async stop(): Promise<void> {
-    const { log, clock, logger } = this.#options;
+    const { clock } = this.#options;
     if (this.#stopping) return;
     this.#stopping = true;
     const untilMs = clock.monotonic() + STOP_MS;
@@ -609,14 +674,8 @@ export class Worker {
     for (const group of this.#groups.values()) group.onChange();
     await this.#snapshots.close();
     await Promise.all(this.#background);
-    await this.#heartbeats?.stop();
+    await this.#leaveLive();
     await this.#moves?.close();
-    try {
-      await log.leave(this.id);
-    } catch (error) {
-      const message = "the worker is still in the list of live workers, until its lease expires";
-      logger.warn({ err: error, worker: this.id }, message);
-    }
     await this.#listener?.close();
   }
 }

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { Redis } from "ioredis";
-import type { Format } from "../../../actors/format.js";
+import { type Format, LATEST_FORMAT } from "../../../actors/format.js";
 import { announcedName, FormatAnnouncer, nextRecord, type RoleName } from "../../../stream/log/formats.js";
 import type { Log } from "../../../stream/log/log.js";
 import { silentLogger } from "../../../stream/log/logger.js";
@@ -12,38 +12,43 @@ import { freshRedis } from "../../support/servers.js";
 import { ManualClock, microtasksDone } from "./support.js";
 
 const NEW = ["2:worker:a", "2:gateway:b", "2:projector:c", "2:jobs:d"];
-const START = { active: 1, laterSinceMs: undefined };
+const START = { active: 1, laterSinceMs: undefined, highest: 1 };
+/** A format that this build does not read. */
+const NEWER = LATEST_FORMAT + 1;
 
 describe("the active format", () => {
   it("rises when every role has announced a later one for ten seconds", () => {
     const first = nextRecord(START, NEW, 50_000);
-    expect(first).to.deep.equal({ active: 1, laterSinceMs: 50_000 });
+    expect(first).to.deep.equal({ ...START, laterSinceMs: 50_000 });
     expect(nextRecord(first, NEW, 59_999)).to.deep.equal(first);
-    expect(nextRecord(first, NEW, 60_000)).to.deep.equal({ active: 2, laterSinceMs: undefined });
+    expect(nextRecord(first, NEW, 60_000)).to.deep.equal({ active: 2, laterSinceMs: undefined, highest: 2 });
   });
 
   it("does not rise beside a role that is silent or older, and begins to wait again after it", () => {
-    const waiting = { active: 1, laterSinceMs: 50_000 };
+    const waiting = { ...START, laterSinceMs: 50_000 };
     for (const older of ["00000000-worker-of-an-old-build", "1:gateway:e"])
       expect(nextRecord(waiting, [...NEW, older], 70_000)).to.deep.equal(START);
-    expect(nextRecord(START, NEW, 70_000)).to.deep.equal({ active: 1, laterSinceMs: 70_000 });
+    expect(nextRecord(START, NEW, 70_000)).to.deep.equal({ ...START, laterSinceMs: 70_000 });
   });
 
   it("does not rise while no projector announces, because an old one may be at work", () => {
-    const waiting = { active: 1, laterSinceMs: 50_000 };
+    const waiting = { ...START, laterSinceMs: 50_000 };
     expect(nextRecord(waiting, ["2:worker:a", "2:gateway:b"], 70_000)).to.deep.equal(START);
   });
 
   it("falls at once when an older role joins, and stays when a projector restarts", () => {
-    const risen = { active: 2, laterSinceMs: undefined };
-    expect(nextRecord(risen, [...NEW, "old"], 1)).to.deep.equal(START);
+    const risen = { active: 2, laterSinceMs: undefined, highest: 2 };
+    expect(nextRecord(risen, [...NEW, "old"], 1), "the log has data of format 2").to.deep.equal({
+      ...START,
+      highest: 2,
+    });
     expect(nextRecord(risen, ["2:worker:a"], 1)).to.deep.equal(risen);
   });
 
   it("begins to wait again when the clock of the log jumps, or the log has stalled for longer than the wait", () => {
-    const waiting = { active: 1, laterSinceMs: 50_000 };
+    const waiting = { ...START, laterSinceMs: 50_000 };
     for (const nowMs of [49_000, 50_000 + 21_000, 50_000 + 3_600_000])
-      expect(nextRecord(waiting, NEW, nowMs)).to.deep.equal({ active: 1, laterSinceMs: nowMs });
+      expect(nextRecord(waiting, NEW, nowMs)).to.deep.equal({ ...START, laterSinceMs: nowMs });
   });
 });
 
@@ -231,5 +236,40 @@ describe("a process that announces its format", () => {
     expect(unreachable.active(), "before the log has ever answered").to.equal(1);
     expect(failures).to.be.greaterThan(2);
     expect(worker.active()).to.equal(2);
+  });
+
+  describe("of a build that does not read what is in the log", () => {
+    const announce = (...names: string[]): Promise<unknown> =>
+      Promise.all(names.map((name) => new MemoryLog(store, { clock }).announce(name, 60_000)));
+
+    it("knows which format another worker reads, also after the active format has fallen because of it", async () => {
+      await announce(`${NEWER}:worker:new`, `${NEWER}:projector:new`);
+      await new MemoryLog(store, { clock }).recordFormat("", String(NEWER));
+      const older = await start("worker", LATEST_FORMAT);
+      expect([older.active(), older.unreadable()]).to.deep.equal([LATEST_FORMAT, NEWER]);
+      await seconds(2);
+      const restarted = await start("worker", LATEST_FORMAT);
+      expect([restarted.active(), restarted.unreadable()]).to.deep.equal([LATEST_FORMAT, NEWER]);
+    });
+
+    it("does not wait for a worker that is not there, or that writes an earlier format", async () => {
+      await new MemoryLog(store, { clock }).recordFormat("", String(NEWER));
+      await announce(`${NEWER}:gateway:new`, `${LATEST_FORMAT}:worker:new`);
+      const older = await start("worker", LATEST_FORMAT);
+      expect(older.unreadable()).to.equal(undefined);
+      await announce(`${NEWER}:worker:joins`);
+      await seconds(1);
+      expect(older.unreadable()).to.equal(NEWER);
+      await new MemoryLog(store, { clock }).withdraw(`${NEWER}:worker:joins`);
+      await seconds(1);
+      expect(older.unreadable()).to.equal(undefined);
+    });
+
+    it("reads everything beside a worker of a later build whose format was never active", async () => {
+      await announce(`${NEWER}:worker:new`, `${NEWER}:projector:new`);
+      const older = await start("worker", LATEST_FORMAT);
+      await seconds(30);
+      expect([older.active(), older.unreadable()]).to.deep.equal([LATEST_FORMAT, undefined]);
+    });
   });
 });

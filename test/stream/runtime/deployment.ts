@@ -6,7 +6,7 @@ import { type Formats, latestFormat } from "../../../actors/format.js";
 import { type Clock, systemClock } from "../../../stream/log/clock.js";
 import { LogExchange } from "../../../stream/log/exchange.js";
 import type { Log } from "../../../stream/log/log.js";
-import { silentLogger } from "../../../stream/log/logger.js";
+import { type Logger, silentLogger } from "../../../stream/log/logger.js";
 import { type Gate, MemoryLog, type Operation } from "../../support/log/memory-log.js";
 import { MemoryStore } from "../../support/log/memory-store.js";
 import { packEnvelope } from "../../../stream/log/packing.js";
@@ -87,9 +87,10 @@ export class Deployment {
     actor: typeof counter = counter,
     formats: Formats = latestFormat,
     partitions: readonly string[] = PARTITIONS,
+    logger: Logger = silentLogger,
   ): Worker {
     const { overlaps } = this;
-    const options = { log, clock, actorOf: () => actor, logger: silentLogger, partitions, formats, overlaps };
+    const options = { log, clock, actorOf: () => actor, logger, partitions, formats, overlaps };
     // Workers that start together get their partitions in the order of their names.
     const worker = new Worker({ ...options, id: ["first", "second"][this.#workers.length] ?? randomUUID() });
     this.#workers.push(worker);

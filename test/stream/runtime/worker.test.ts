@@ -1,7 +1,8 @@
 import { expect } from "chai";
 import { type ActorId, ledgerActor } from "../../../actors/actor.js";
 import { systemClock } from "../../../stream/log/clock.js";
-import { latestFormat } from "../../../actors/format.js";
+import { LATEST_FORMAT, latestFormat } from "../../../actors/format.js";
+import { silentLogger } from "../../../stream/log/logger.js";
 import { type MemoryLog } from "../../support/log/memory-log.js";
 import { packEntry, packEnvelope, parseEnvelope, parseQuarantined } from "../../../stream/log/packing.js";
 import { type Worker } from "../../../stream/runtime/worker.js";
@@ -441,6 +442,38 @@ describe("a worker", () => {
     const elapsedMs = stopwatch();
     await Promise.all(workers.map((worker) => worker.stop()));
     expect(elapsedMs()).to.be.below(2_000);
+  }).timeout(20_000);
+
+  it("takes no partitions while another worker reads data that it cannot, says so once, and goes on after it", async () => {
+    const said: string[] = [];
+    const say = (_fields: object, message: string): unknown => said.push(message);
+    const logger = { ...silentLogger, error: say, info: say };
+    let unreadable: number | undefined = LATEST_FORMAT + 1;
+    const formats = { ...latestFormat, unreadable: () => unreadable };
+    const older = deployment.worker(deployment.connect(), systemClock, counter, formats, undefined, logger);
+    const healthy = deployment.worker(deployment.connect());
+    await older.start();
+    await healthy.start();
+    await until(() => healthy.held.size === 2);
+    // A worker that takes partitions gets its share after two seconds.
+    await pause(2_500);
+    expect([older.held.size, healthy.held.size]).to.deep.equal([0, 2]);
+    expect(said).to.have.length(1);
+    expect(said[0]).to.match(/takes no partitions/);
+
+    await healthy.stop();
+    unreadable = undefined;
+    await until(() => older.held.size === 2);
+    const exchange = await deployment.exchange();
+    expect(await sendCommand(exchange, a, { kind: "add", n: 3 })).to.equal(3);
+
+    unreadable = LATEST_FORMAT + 1;
+    const restarted = deployment.worker(deployment.connect());
+    await restarted.start();
+    await until(() => restarted.held.size === 2);
+    expect(older.held.size).to.equal(0);
+    expect(await sendCommand(exchange, a, { kind: "add", n: 1 })).to.equal(4);
+    expect(said.filter((message) => message.includes("takes no partitions"))).to.have.length(2);
   }).timeout(20_000);
 
   describe("on a manual clock", () => {
