@@ -99,7 +99,8 @@ export interface Decision<Delta, Reply, Command> {
   readonly reply: Reply | undefined;
   /**
    * The commands that finish what this command began, in order. The actor takes no other command before them. Absent or
-   * empty for a command that is finished.
+   * empty for a command that is finished. When one of them fails, the runtime drops what is left of a command of a client,
+   * a job or an operator, so the state must be sound between any two pieces.
    */
   readonly unfinished?: readonly Command[] | undefined;
 }

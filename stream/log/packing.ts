@@ -158,7 +158,9 @@ type PackedEntry = [
   /** Keeps its place in every format. */
   format?: number,
   unfinished?: readonly unknown[] | null,
-  resumed?: [after: number, lineage: string],
+  resumed?: [after: number, lineage: string] | null,
+  /** Older builds ignore the item: they halt the actor when this work fails. */
+  unfinishedOf?: string,
 ];
 
 /** First batch of an entry from format 2 on. No reader of the build of format 1 folds or projects its delta. */
@@ -166,7 +168,7 @@ const TRIPWIRE_BATCH: PackedBatch = [0, [{ type: "format" }]];
 
 /** Packs an entry. Throws for unfinished work and a new incarnation in format 1, which has no form for them. */
 export function packEntry(entry: Entry<unknown>): string {
-  const { cursor, sources, format = OLDEST_FORMAT, unfinished, resumed } = entry;
+  const { cursor, sources, format = OLDEST_FORMAT, unfinished, unfinishedOf, resumed } = entry;
   const [answers, batches] = PACKED_FACTS[format](entry);
   if (format === OLDEST_FORMAT) {
     if (unfinished !== undefined || resumed !== undefined)
@@ -176,6 +178,8 @@ export function packEntry(entry: Entry<unknown>): string {
   const packed: PackedEntry = [cursor, sources, answers, [TRIPWIRE_BATCH, ...batches], format];
   if (unfinished !== undefined || resumed !== undefined) packed.push(unfinished ?? null);
   if (resumed !== undefined) packed.push([resumed.after, resumed.lineage]);
+  else if (unfinishedOf !== undefined) packed.push(null);
+  if (unfinishedOf !== undefined) packed.push(unfinishedOf);
   return JSON.stringify(packed);
 }
 
@@ -231,7 +235,7 @@ function fromFull(answers: readonly PackedAnswer[], batches: readonly PackedBatc
 export function parseEntry(actor: ActorId, { seq, body }: StoredEntry): Entry<unknown> {
   try {
     const packed = JSON.parse(body) as PackedEntry;
-    const [cursor, sources, , , , unfinished, resumed] = packed;
+    const [cursor, sources, , , , unfinished, resumed, unfinishedOf] = packed;
     const format = formatOf(packed[4], `entry ${seq} of ${actor}`);
     return {
       actor,
@@ -242,6 +246,7 @@ export function parseEntry(actor: ActorId, { seq, body }: StoredEntry): Entry<un
       ...(resumed && { resumed: { after: resumed[0], lineage: resumed[1] } }),
       format,
       ...(unfinished && { unfinished }),
+      ...(unfinishedOf !== undefined && { unfinishedOf }),
     };
   } catch (error) {
     if (error instanceof NewerFormat) throw error;
@@ -348,7 +353,7 @@ export interface QuarantinedMessage {
   readonly ts: number;
   /** Message of the error. */
   readonly reason: string;
-  /** The message as the mailbox had it. */
+  /** The message as the mailbox had it, or what is left to do of a command that has begun. */
   readonly body: string;
 }
 

@@ -32,6 +32,8 @@ export interface Entry<Delta = AnyDelta> {
   readonly format?: Format | undefined;
   /** The commands that finish what this entry began; the actor takes no other command before them. Absent for none. */
   readonly unfinished?: readonly unknown[] | undefined;
+  /** Id of the command of a process that has begun this work; absent for that of another actor, or of a tick. */
+  readonly unfinishedOf?: string | undefined;
   /**
    * Set on the first entry of an incarnation: the seq of the entry before, and the lineage from then on. The seqs
    * between the two are left out, because entries that the log has lost may have had them.

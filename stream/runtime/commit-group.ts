@@ -372,10 +372,10 @@ export class CommitGroup {
     const behind = new Set<ActorId>();
     const leaving = new Set<StepResult>();
     for (const result of results) {
-      const { partition, instance, unsent, isRouted } = result;
+      const { partition, instance, unsent } = result;
       const actor = instance.id;
       const inReach = unsent.every(({ to }) => this.#reaches(partitionOf(to)));
-      if (!inReach || !isRouted || !this.#ports.relay.isRelayed(partition, actor)) behind.add(actor);
+      if (!inReach || !this.#ports.relay.isRelayed(partition, actor)) behind.add(actor);
       if (!behind.has(actor)) leaving.add(result);
     }
     return leaving;
@@ -416,18 +416,21 @@ export class CommitGroup {
    * that the turn leaves unfinished goes on at `resumesAtMs`, so that it takes no more of the worker's time than its share.
    */
   #complete(result: StepResult, haveLeft: boolean, resumesAtMs: number): void {
-    const { partition, instance, turn, hasMore, unsent, isRouted, fault } = result;
+    const { partition, instance, turn, hasMore, unsent } = result;
     const { relay, logger } = this.#ports;
     const actor = instance.id;
     for (const { id, error } of turn.skipped)
       logger.warn({ err: error, actor, message: id }, "skipped a malformed message");
-    if (turn.entry !== undefined && isRouted && !haveLeft)
+    if (turn.entry !== undefined && !haveLeft)
       relay.enqueue(partition, actor, turn.entry.seq, unsent.map(packDispatch));
     for (const { to } of unsent) this.#partitions.get(partitionOf(to))?.markUnread(to);
     if (hasMore) partition.markUnread(actor);
-    if (turn.quarantined !== undefined) partition.reload(instance, turn.quarantined);
-    else if (fault === undefined) partition.committed(result, resumesAtMs);
-    else partition.halt(actor, fault);
+    if (turn.retry !== undefined) {
+      partition.tryAgain(instance, turn.retry);
+      this.#handOverGuard.messageQueued(actor);
+    } else if (turn.quarantined !== undefined) partition.reload(instance, turn.quarantined);
+    else if (turn.fault === undefined) partition.committed(result, resumesAtMs);
+    else partition.halt(actor, turn.fault);
   }
 }
 

@@ -5,7 +5,7 @@
  */
 
 import type { ActorId } from "../../actors/actor.js";
-import type { StepResult } from "./turns.js";
+import { hasFailed, type StepResult } from "./turns.js";
 
 export class HandOverGuard {
   readonly #allowed = new Set<ActorId>();
@@ -31,10 +31,9 @@ export class HandOverGuard {
 
   /** Records the results of a step whose commit begins. One commit is on its way at a time. */
   commitBegins(results: readonly StepResult[]): void {
-    for (const { instance, turn, unsent, hasMore, fault } of results) {
+    for (const { instance, turn, unsent, hasMore } of results) {
       for (const { to } of unsent) this.#awaited.add(to);
-      const hasFailed = fault !== undefined || turn.quarantined !== undefined;
-      if (hasFailed || hasMore || instance.isBusy) this.#waiting.add(instance.id);
+      if (hasFailed(turn) || hasMore || instance.isBusy) this.#waiting.add(instance.id);
     }
   }
 

@@ -20,21 +20,24 @@ export interface SavedInbox {
   readonly sources: Readonly<Record<string, number>>;
   readonly answers: readonly (readonly [id: string, reply: unknown, untilMs: number])[];
   readonly unfinished?: readonly unknown[] | undefined;
+  readonly unfinishedOf?: string | undefined;
 }
 
 /** Part of a saved inbox. */
 type InboxPart =
   | readonly ["sources", sources: readonly (readonly [source: string, seq: number])[]]
   | readonly ["answers", answers: SavedInbox["answers"]]
-  | readonly ["unfinished", commands: readonly unknown[]];
+  | readonly ["unfinished", commands: readonly unknown[], of?: string | undefined];
 
 /** Yields a saved inbox in parts of bounded size. */
-export function* inboxParts({ sources, answers, unfinished }: SavedInbox): Generator<string> {
+export function* inboxParts({ sources, answers, unfinished, unfinishedOf }: SavedInbox): Generator<string> {
   for (const run of runsOf(Object.entries(sources), ([source]) => endsRunAt(source)))
     yield JSON.stringify(["sources", run] satisfies InboxPart);
   for (const run of runsOf(answers, ([id]) => endsRunAt(id)))
     yield JSON.stringify(["answers", run] satisfies InboxPart);
-  if (unfinished !== undefined) yield JSON.stringify(["unfinished", unfinished] satisfies InboxPart);
+  if (unfinished === undefined) return;
+  const work: InboxPart = ["unfinished", unfinished];
+  yield JSON.stringify(unfinishedOf === undefined ? work : [...work, unfinishedOf]);
 }
 
 export class Inbox {
@@ -45,11 +48,13 @@ export class Inbox {
   /** Second up to which answers were forgotten. */
   #forgottenTo = 0;
   #unfinished: readonly unknown[];
+  #unfinishedOf: string | undefined;
 
   constructor(saved: SavedInbox = { sources: {}, answers: [] }) {
     this.#sources = new Map(Object.entries(saved.sources).filter(([, seq]) => seq > 0));
     for (const [id, reply, untilMs] of saved.answers) this.remember({ id, reply, untilMs });
     this.#unfinished = saved.unfinished ?? [];
+    this.#unfinishedOf = saved.unfinishedOf;
   }
 
   /** The commands that the actor takes before any other, in order. */
@@ -57,9 +62,15 @@ export class Inbox {
     return this.#unfinished;
   }
 
-  /** Records the commands that are left. */
-  leave(unfinished: readonly unknown[]): void {
+  /** Id of the command of a process that has begun the unfinished work; `undefined` for other work, and for none. */
+  get unfinishedOf(): string | undefined {
+    return this.#unfinishedOf;
+  }
+
+  /** Records the commands that are left, and the id of the command of a process that has begun them. */
+  leave(unfinished: readonly unknown[], of?: string): void {
     this.#unfinished = unfinished;
+    this.#unfinishedOf = unfinished.length > 0 ? of : undefined;
   }
 
   /** Adds a part of a saved inbox, in the order of `inboxParts`. */
@@ -73,7 +84,7 @@ export class Inbox {
         for (const [id, reply, untilMs] of saved[1]) this.remember({ id, reply, untilMs });
         return;
       case "unfinished":
-        this.leave(saved[1]);
+        this.leave(saved[1], saved[2]);
         return;
       default:
         unreachable(saved);
@@ -124,7 +135,7 @@ export class Inbox {
   fold(entry: Entry<unknown>): void {
     for (const [source, seq] of Object.entries(entry.sources)) this.recordApplied(source, seq);
     for (const answer of entry.answers) this.remember(answer);
-    this.leave(entry.unfinished ?? []);
+    this.leave(entry.unfinished ?? [], entry.unfinishedOf);
   }
 
   /** Forgets the answers that expired before the present second. */
@@ -150,6 +161,7 @@ export class Inbox {
         .filter(({ untilMs }) => untilMs >= nowMs)
         .map(({ id, reply, untilMs }) => [id, reply, untilMs]),
       unfinished: this.#unfinished.length > 0 ? this.#unfinished : undefined,
+      unfinishedOf: this.#unfinishedOf,
     };
   }
 }

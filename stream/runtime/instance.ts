@@ -88,10 +88,29 @@ export interface Turn {
   readonly replies: readonly Reply[];
   /** Malformed messages that were skipped. */
   readonly skipped: readonly Skipped[];
+  /** The messages to other actors that follow from the entry. */
+  readonly outgoing: readonly Dispatch[];
   /** The error of a message that goes to the quarantine. The instance must not be used again. */
   readonly quarantined: Error | undefined;
   /** A broken invariant. The turn has everything before it; the instance must not be used again. */
   readonly fault: Error | undefined;
+  /** Set when the turn has failed as a whole: the actor is loaded again, and its next turn is another one. */
+  readonly retry: Retry | undefined;
+}
+
+/**
+ * The next turn of an actor that has failed after its decisions, for example when its entry was packed. Nobody knows which
+ * message is the cause, so the actor tries half of them, until one has failed alone.
+ */
+export interface Retry {
+  readonly error: Error;
+  /** Position of the actor before the failed turn. The retry counts only there. */
+  readonly seq: number;
+  readonly cursor: string;
+  /** Most messages of the turn. */
+  readonly most: number;
+  /** True when the next message of a process, or the unfinished work of one, is the cause, and goes to the quarantine. */
+  readonly isCause: boolean;
 }
 
 interface Skipped {
@@ -126,6 +145,11 @@ export interface InstanceBuilder {
 /** A turn while it runs. */
 class TurnDraft {
   readonly format: Format;
+  /** Position of the actor before the turn. */
+  readonly expectedSeq: number;
+  readonly cursorBefore: string;
+  /** Id of the command of a process whose unfinished work the turn found. */
+  readonly unfinishedOf: string | undefined;
   readonly batches: Batch<unknown>[] = [];
   readonly sources: Record<string, number> = {};
   readonly answers: { id: string; reply: unknown; untilMs: number }[] = [];
@@ -138,12 +162,18 @@ class TurnDraft {
   length = 0;
   /** True when the turn has run unfinished work. */
   hasContinued = false;
+  hasTicked = false;
+  /** True when the last message that was executed is of a process. */
+  isCommand = false;
   resumed: Resumed | undefined;
-  quarantined: { readonly message: Message; readonly error: Error } | undefined;
+  quarantined: { readonly body: string; readonly error: Error } | undefined;
   fault: Error | undefined;
 
-  constructor(format: Format) {
+  constructor(format: Format, { seq, cursor }: Instance, unfinishedOf: string | undefined) {
     this.format = format;
+    this.expectedSeq = seq;
+    this.cursorBefore = cursor;
+    this.unfinishedOf = unfinishedOf;
   }
 
   add(batch: Batch<unknown>): void {
@@ -152,10 +182,14 @@ class TurnDraft {
     this.deltas += batch.deltas.length;
   }
 
+  /** True when the state may be wrong. */
+  get hasFailed(): boolean {
+    return this.fault !== undefined || this.quarantined !== undefined;
+  }
+
   /** True when the turn takes no further message. */
   get isOver(): boolean {
-    const hasFailed = this.fault !== undefined || this.quarantined !== undefined;
-    return hasFailed || this.deltas >= MAX_TURN_DELTAS || this.length >= MAX_TURN_LENGTH;
+    return this.hasFailed || this.deltas >= MAX_TURN_DELTAS || this.length >= MAX_TURN_LENGTH;
   }
 
   /** True when the commit adds an entry. */
@@ -197,6 +231,7 @@ export class Instance {
   #deadlineInLog: number | null | undefined = null;
   /** Incarnation that begins with the next entry; `undefined` in the incarnation of the last entry. */
   #nextIncarnation: { readonly lineage: string; readonly incarnation: string } | undefined;
+  #retry: Retry | undefined;
 
   private constructor(actor: AnyActor, id: ActorId, state: unknown, inbox: Inbox) {
     this.id = id;
@@ -310,21 +345,43 @@ export class Instance {
     this.#nextIncarnation = { lineage, incarnation };
   }
 
+  /** Makes the next turn the one that a failed turn has asked for. */
+  tryAgain(retry: Retry): void {
+    this.#retry = retry;
+  }
+
   /**
    * Does one piece of unfinished work, and when none is left, applies the tick, if it is due, and then the messages, all
    * at `nowMs` or, if that is later, at the last time. Writes `format`.
    */
   run(messages: readonly Incoming[], nowMs: number, format: Format = LATEST_FORMAT): Turn {
-    const [expectedSeq, cursorBefore] = [this.#seq, this.#cursor];
+    const draft = new TurnDraft(format, this, this.#inbox.unfinishedOf);
+    try {
+      return this.#run(draft, messages, nowMs);
+    } catch (thrown) {
+      return this.#failed(draft, errorOf(thrown));
+    }
+  }
+
+  #takeRetry(): Retry | undefined {
+    const retry = this.#retry;
+    this.#retry = undefined;
+    return retry?.seq === this.#seq && retry.cursor === this.#cursor ? retry : undefined;
+  }
+
+  #run(draft: TurnDraft, messages: readonly Incoming[], nowMs: number): Turn {
+    const { expectedSeq, cursorBefore } = draft;
     const now = Math.max(nowMs, this.#lastTs);
-    const draft = new TurnDraft(format);
+    const retry = this.#takeRetry();
+    const cause = retry?.isCause === true ? retry.error : undefined;
     this.#inbox.forgetExpired(now);
     this.#resume(draft, now);
-    if (draft.fault === undefined) this.#continue(draft, now);
-    if (!this.isBusy && draft.fault === undefined) this.#tick(draft, now);
+    if (!draft.hasFailed && cause !== undefined) this.#abandon(draft, cause);
+    if (!draft.hasFailed) this.#continue(draft, now);
+    if (!this.isBusy && !draft.hasFailed) this.#tick(draft, now);
     for (const message of messages) {
-      if (this.isBusy || draft.isOver) break;
-      this.#receive(draft, message, now, nowMs);
+      if (this.isBusy || draft.isOver || draft.handled === retry?.most) break;
+      this.#receive(draft, message, now, nowMs, cause);
       if (draft.fault !== undefined) break;
       draft.handled += 1;
       if (!("body" in message)) continue;
@@ -344,7 +401,26 @@ export class Instance {
       resumed: entry?.resumed && { seq: entry.seq, lineage: entry.resumed.lineage },
     };
     const changed = entry !== undefined || this.#cursor !== cursorBefore || change.deadlineMs !== undefined;
-    return { change, changed, entry, handled, replies, skipped, quarantined: quarantined?.error, fault };
+    const outgoing = entry === undefined ? [] : this.outgoing(entry);
+    const outcome = { quarantined: quarantined?.error, fault, retry: undefined };
+    return { change, changed, entry, handled, replies, skipped, outgoing, ...outcome };
+  }
+
+  /** Returns a turn that changes nothing, after a failure that is not the failure of one decision. */
+  #failed(draft: TurnDraft, error: Error): Turn {
+    const retry = retryAfter(draft, error);
+    return {
+      change: { actor: this.id, expectedSeq: draft.expectedSeq, cursor: draft.cursorBefore },
+      changed: false,
+      entry: undefined,
+      handled: 0,
+      replies: [],
+      skipped: [],
+      outgoing: [],
+      quarantined: undefined,
+      fault: retry === undefined ? error : undefined,
+      retry,
+    };
   }
 
   /** Returns the deadline to write. After a failure the state may be wrong, and the actor is loaded again at once. */
@@ -353,17 +429,18 @@ export class Instance {
     return quarantined === undefined ? this.#changedDeadline() : AT_ONCE;
   }
 
-  #packQuarantined({ message, error }: NonNullable<TurnDraft["quarantined"]>, ts: number): string {
-    return packQuarantined({ actor: this.id, ts, reason: error.message, body: message.body });
+  #packQuarantined({ body, error }: NonNullable<TurnDraft["quarantined"]>, ts: number): string {
+    return packQuarantined({ actor: this.id, ts, reason: error.message, body });
   }
 
   #nextEntry({ batches, sources, answers, format, resumed }: TurnDraft): Entry<unknown> {
     this.#seq += 1;
-    const { unfinished } = this.#inbox;
+    const { unfinished, unfinishedOf } = this.#inbox;
     const facts = { actor: this.id, seq: this.#seq, batches, cursor: this.#cursor, sources, answers, format };
     return {
       ...facts,
       ...(this.isBusy ? { unfinished } : {}),
+      ...(unfinishedOf === undefined ? {} : { unfinishedOf }),
       ...(resumed === undefined ? {} : { resumed }),
     };
   }
@@ -397,26 +474,41 @@ export class Instance {
 
   /** Runs unfinished commands until one is left unfinished again, or as many deltas as orders in a piece are emitted. */
   #continue(draft: TurnDraft, now: number): void {
-    while (this.isBusy && draft.fault === undefined && draft.deltas < boundsOf(draft.format).piece) {
+    while (this.isBusy && !draft.hasFailed && draft.deltas < boundsOf(draft.format).piece) {
+      const { unfinishedOf } = this.#inbox;
       const [command, ...others] = this.#inbox.unfinished;
       draft.hasContinued = true;
       try {
         const { deltas, unfinished = [] } = this.#actor.decide(this.#state, command, now, draft.format);
         draft.add({ ts: now, deltas });
-        this.#inbox.leave([...unfinished, ...others]);
+        this.#inbox.leave([...unfinished, ...others], unfinishedOf);
         if (unfinished.length > 0) return;
       } catch (thrown) {
         if (thrown instanceof MalformedCommand) {
           draft.skipped.push({ error: thrown });
-          this.#inbox.leave(others);
-        } else draft.fault = errorOf(thrown);
+          this.#inbox.leave(others, unfinishedOf);
+        } else if (unfinishedOf !== undefined) this.#abandon(draft, errorOf(thrown));
+        else draft.fault = errorOf(thrown);
       }
     }
+  }
+
+  /**
+   * Puts what is left of the unfinished work of a process, if there is any, into the quarantine. What the pieces before have
+   * done stays, and so does the answer to the command.
+   */
+  #abandon(draft: TurnDraft, error: Error): void {
+    const { unfinished: commands, unfinishedOf: id } = this.#inbox;
+    if (id === undefined) return;
+    draft.hasContinued = true;
+    draft.quarantined = { body: packEnvelope({ id, commands, format: draft.format }), error };
+    this.#inbox.leave([]);
   }
 
   #tick(draft: TurnDraft, now: number): void {
     const deadline = this.deadline;
     if (deadline === undefined || deadline > now) return;
+    draft.hasTicked = true;
     try {
       const { deltas, unfinished = [] } = this.#actor.decide(
         this.#state,
@@ -436,9 +528,10 @@ export class Instance {
 
   /**
    * Applies a message at `now`. Its deadline is compared with the clock: an actor whose last time is ahead of the clock
-   * must not drop every command until the clock has caught up.
+   * must not drop every command until the clock has caught up. With a `cause`, a message of a process goes to the
+   * quarantine.
    */
-  #receive(draft: TurnDraft, message: Incoming, now: number, clockMs: number): void {
+  #receive(draft: TurnDraft, message: Incoming, now: number, clockMs: number, cause?: Error): void {
     let envelope: Envelope;
     try {
       envelope = "body" in message ? parseEnvelope(message.body) : message.envelope;
@@ -448,6 +541,11 @@ export class Instance {
       return;
     }
     if (this.#isRepeat(draft, envelope, now) || isExpired(envelope, clockMs)) return;
+    draft.isCommand = "body" in message && envelope.source === undefined;
+    if (cause !== undefined && draft.isCommand && "body" in message) {
+      this.#quarantine(draft, message, envelope, cause, now);
+      return;
+    }
     this.#forget(draft, envelope);
     this.#execute(draft, message, envelope, now);
   }
@@ -481,7 +579,7 @@ export class Instance {
    * unfinished are unfinished too.
    */
   #execute(draft: TurnDraft, message: Incoming, envelope: Envelope, now: number): void {
-    const { source, seq } = envelope;
+    const { source, seq, id } = envelope;
     const batches: Batch<unknown>[] = [];
     let reply: unknown = null;
     let isWellFormed = true;
@@ -510,7 +608,7 @@ export class Instance {
       break;
     }
     for (const batch of batches) draft.add(batch);
-    this.#inbox.leave(unfinished);
+    this.#inbox.leave(unfinished, source === undefined ? id : undefined);
     if (source !== undefined && seq !== undefined) {
       draft.sources[source] = seq;
       this.#inbox.recordApplied(source, seq);
@@ -519,8 +617,8 @@ export class Instance {
   }
 
   /** Leaves a message of a process without an effect, and answers it, so that a repeat is not executed. */
-  #quarantine(draft: TurnDraft, message: Message, envelope: Envelope, error: Error, now: number): void {
-    draft.quarantined = { message, error };
+  #quarantine(draft: TurnDraft, { body }: Message, envelope: Envelope, error: Error, now: number): void {
+    draft.quarantined = { body, error };
     this.#answer(draft, envelope, QUARANTINED_REPLY, now);
   }
 
@@ -570,6 +668,20 @@ export class Instance {
       lastTs: this.#lastTs,
     };
   }
+}
+
+/**
+ * Returns the turn that follows a failed one, or `undefined` when the actor must be halted: on the message of another
+ * actor, or on work of its own. Work that the messages came after is tried without them first.
+ */
+function retryAfter(draft: TurnDraft, error: Error): Retry | undefined {
+  const { handled, isCommand, unfinishedOf, hasContinued, hasTicked, resumed } = draft;
+  const failed = { error, seq: draft.expectedSeq, cursor: draft.cursorBefore };
+  const hasOwnWork = hasTicked || resumed !== undefined;
+  if (handled > 0 && (hasOwnWork || hasContinued)) return { ...failed, most: 0, isCause: false };
+  if (handled > 1) return { ...failed, most: Math.floor(handled / 2), isCause: false };
+  const isCause = handled === 1 ? isCommand : hasContinued && !hasOwnWork && unfinishedOf !== undefined;
+  return isCause ? { ...failed, most: handled, isCause } : undefined;
 }
 
 function idOf(message: Incoming): string | undefined {

@@ -13,7 +13,7 @@ import type { Logger } from "../log/logger.js";
 import { continues, CorruptLog, parseEntry } from "../log/packing.js";
 import { ActorCache } from "./actor-cache.js";
 import { ActorDeadlines } from "./deadlines.js";
-import { type ActorOf, errorOf, Instance, packDispatch, type Turn } from "./instance.js";
+import { type ActorOf, errorOf, Instance, packDispatch, type Retry, type Turn } from "./instance.js";
 import { loadActor, RemovedActor } from "./recovery.js";
 import { OwnershipLost, type Relay, type Sender } from "./relay.js";
 import { type ReviewLimits, SourceReviews } from "./removal/sources.js";
@@ -70,6 +70,8 @@ export class Partition implements Sender {
   /** Actors with messages, and these messages; `undefined` for an actor whose mailbox must be read. */
   readonly #pending = new Map<ActorId, InlineRecord[] | undefined>();
   readonly #halted = new Set<ActorId>();
+  /** Actors that have failed, and that try another turn when they are loaded again. */
+  readonly #retries = new Map<ActorId, Retry>();
   /** Actors that an earlier owner halted. They run again, and their first commit removes the record of the halt. */
   #haltedBefore = new Set<ActorId>();
   readonly #deadlines = new ActorDeadlines();
@@ -296,6 +298,9 @@ export class Partition implements Sender {
           ]);
           instance.adoptHead(head.cursor, deadline);
           instance.adoptLineage(head.lineage, this.#incarnation);
+          const retry = this.#retries.get(actor);
+          if (retry !== undefined) instance.tryAgain(retry);
+          this.#retries.delete(actor);
           this.#cache.add(instance, head, size?.deltas ?? NO_ENTRIES);
           this.#loading.delete(actor);
           this.#deadlines.set(actor, deadline);
@@ -374,6 +379,15 @@ export class Partition implements Sender {
     );
     this.discard(instance);
     if (this.#haltedBefore.delete(actor)) this.#recordHalt(actor, undefined);
+  }
+
+  /** Discards the state of an actor whose turn has failed as a whole, so that the actor is loaded again and tries another. */
+  tryAgain(instance: Instance, retry: Retry): void {
+    const actor = instance.id;
+    const fields = { err: retry.error, actor, messages: retry.most };
+    this.#ports.logger.warn(fields, "an actor has failed after its decisions; it tries again");
+    this.#retries.set(actor, retry);
+    this.discard(instance);
   }
 
   /**

@@ -7,7 +7,7 @@ import type { ActorId } from "../../actors/actor.js";
 import type { Format } from "../../actors/format.js";
 import type { Slices } from "../log/clock.js";
 import type { Message } from "../log/log.js";
-import { type Dispatch, errorOf, type Incoming, type Instance, type Turn } from "./instance.js";
+import type { Dispatch, Incoming, Instance, Turn } from "./instance.js";
 import type { Partition } from "./partition.js";
 
 /** An actor in memory, and the ownership under which it runs. */
@@ -16,15 +16,16 @@ export interface Slot {
   readonly instance: Instance;
 }
 
+/** Returns true when the state of the actor may be wrong, so that the instance must not run again. */
+export function hasFailed({ fault, quarantined, retry }: Turn): boolean {
+  return fault !== undefined || quarantined !== undefined || retry !== undefined;
+}
+
 /** One turn of an actor in a step, with the messages that could not be handed over. */
 export interface StepResult extends Slot {
   readonly turn: Turn;
   /** True when the actor has not handled all of its messages, without a fault. */
   readonly hasMore: boolean;
-  /** False when the actor failed to return the messages that follow from the turn. */
-  readonly isRouted: boolean;
-  /** Error for which the actor must be halted, if any. */
-  readonly fault: Error | undefined;
   /** The messages that were not handed over. They go to the mailboxes, with the commit or through the relay. */
   readonly unsent: Dispatch[];
   /** The messages that were handed over to this turn, and that it has handled. */
@@ -98,28 +99,14 @@ export class Turns {
     messages: readonly Incoming[],
     handedOver: readonly RoutedMessage[],
   ): number {
-    const actor = instance.id;
-    const turn = partition.runOrHalt(actor, () => instance.run(messages, this.#nowMs, this.#format));
-    if (turn === undefined) {
-      this.#closed.add(actor);
-      return 0;
-    }
-    const { outgoing, fault } = outgoingOf(instance, turn);
-    const hasMore = fault === undefined && turn.handled < messages.length;
-    const result = {
-      partition,
-      instance,
-      turn,
-      hasMore,
-      isRouted: outgoing !== undefined,
-      fault,
-      unsent: [],
-      received: handedOver.slice(0, turn.handled),
-    };
-    if (fault !== undefined || hasMore || turn.quarantined !== undefined) this.#closed.add(actor);
+    const turn = instance.run(messages, this.#nowMs, this.#format);
+    const hasMore = turn.fault === undefined && turn.handled < messages.length;
+    const received = handedOver.slice(0, turn.handled);
+    const result = { partition, instance, turn, hasMore, unsent: [], received };
+    if (hasMore || hasFailed(turn)) this.#closed.add(instance.id);
     for (const { deltas } of turn.entry?.batches ?? []) this.#deltas += deltas.length;
     this.results.push(result);
-    for (const dispatch of outgoing ?? []) this.#dispatch({ from: result, dispatch });
+    for (const dispatch of turn.outgoing) this.#dispatch({ from: result, dispatch });
     return turn.handled;
   }
 
@@ -163,16 +150,4 @@ function byActor(messages: readonly RoutedMessage[]): ReadonlyMap<ActorId, reado
     else group.push(message);
   }
   return groups;
-}
-
-/** Returns the messages that follow from a turn. An actor that cannot name them has a fault and must be halted. */
-function outgoingOf(
-  instance: Instance,
-  { entry, fault }: Turn,
-): { readonly outgoing: readonly Dispatch[] | undefined; readonly fault: Error | undefined } {
-  try {
-    return { outgoing: entry === undefined ? [] : instance.outgoing(entry), fault };
-  } catch (error) {
-    return { outgoing: undefined, fault: errorOf(error) };
-  }
 }

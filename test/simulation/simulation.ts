@@ -191,6 +191,8 @@ export class Simulation {
       wallets,
       definitions,
       signed: this.#signed,
+      // In every second seed such a command fails in a later piece.
+      piecesOfPoison: seed % 2 === 0 ? 0 : 2,
       isHealing,
     });
   }
@@ -253,7 +255,13 @@ export class Simulation {
     return {
       ...actor,
       decide: (state, command, nowMs, format) => {
-        if ((command as { kind: string }).kind === "poison") poison(state);
+        const pieces = piecesOfPoison(command);
+        if (pieces === 0 || (pieces !== undefined && format === OLDEST_FORMAT)) poison(state);
+        if (pieces !== undefined) {
+          this.#count("unfinished poison");
+          const unfinished = [{ kind: "poison", pieces: pieces - 1 }];
+          return { deltas: [], reply: { ok: true, kind: "done" }, unfinished };
+        }
         const decision = actor.decide(
           state,
           command,
@@ -449,6 +457,12 @@ export class Simulation {
       default:
     }
   }
+}
+
+/** Returns the number of pieces that a poisoned command has before the one that fails; `undefined` for another command. */
+function piecesOfPoison(command: unknown): number | undefined {
+  const { kind, pieces } = command as { readonly kind: string; readonly pieces?: number };
+  return kind === "poison" ? (pieces ?? 0) : undefined;
 }
 
 /** Changes the state of an actor, and fails. The change must not survive. */

@@ -32,6 +32,8 @@ export interface TradingPorts {
   readonly wallets: readonly TestWallet[];
   readonly definitions: readonly MarketDefinition[];
   readonly signed: SignedClients;
+  /** Number of pieces of a poisoned command before the one that fails. */
+  readonly piecesOfPoison: number;
   /** True once the deployment is being healed. No loop sends a new command after that. */
   readonly isHealing: () => boolean;
 }
@@ -140,7 +142,7 @@ export class Trading {
     const { random, clients, definitions } = this.#ports;
     if (random.chance(0.01)) {
       const actor = random.pick([ledgerActor(wallet.shard), marketActor(random.pick(definitions).marketId)]);
-      await clients.ask(actor, { kind: "poison" });
+      await clients.ask(actor, { kind: "poison", pieces: this.#ports.piecesOfPoison });
       return;
     }
     const roll = random.below(100);

@@ -55,6 +55,15 @@ describe("the stored form", () => {
     });
   }
 
+  it("has unfinished work with the command that has begun it, beside a new incarnation or alone", () => {
+    const entry = { ...entryOf(actor, LATEST_FORMAT), unfinished: [{ kind: "report" }], unfinishedOf: "x" };
+    for (const more of [{}, { resumed: { after: 0, lineage: "r@0@1" } }])
+      expect(parseEntry(actor, { seq: 1, body: packEntry({ ...entry, ...more }) })).to.deep.equal({
+        ...entry,
+        ...more,
+      });
+  });
+
   it("has no form in format 1 for what format 1 does not know", () => {
     const entry = entryOf(actor, OLDEST_FORMAT);
     expect(() => packEntry({ ...entry, unfinished: [] })).to.throw("has no form in format 1");

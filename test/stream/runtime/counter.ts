@@ -5,8 +5,8 @@ import { unreachable } from "../../../actors/unreachable.js";
 
 export type CounterCommand =
   | { readonly kind: "add"; readonly n: number }
-  /** Adds `n` one by one, each in a piece of its own. */
-  | { readonly kind: "climb"; readonly n: number }
+  /** Adds `n` one by one, each in a piece of its own. The piece fails in which `breaksAt` are left. */
+  | { readonly kind: "climb"; readonly n: number; readonly breaksAt?: number }
   /** Answers, and changes nothing. */
   | { readonly kind: "read" }
   /** Sends numbers to another counter, each in a command of its own. */
@@ -60,11 +60,17 @@ function evolve(state: CounterState, delta: CounterDelta): void {
   }
 }
 
+function broken(state: CounterState): never {
+  state.value += 1_000_000;
+  throw new Error("the invariant is broken on request");
+}
+
 function deltasOf(state: CounterState, command: CounterCommand, nowMs: number): readonly CounterDelta[] {
   switch (command.kind) {
     case "add":
       return [{ type: "added", n: command.n }];
     case "climb":
+      if (command.n === command.breaksAt) return broken(state);
       return [{ type: "added", n: 1 }];
     case "read":
       return [];
@@ -79,8 +85,7 @@ function deltasOf(state: CounterState, command: CounterCommand, nowMs: number): 
     case "tick":
       return [{ type: "ticked", atMs: nowMs }];
     case "break":
-      state.value += 1_000_000;
-      throw new Error("the invariant is broken on request");
+      return broken(state);
     default:
       return malformed(command);
   }
@@ -93,7 +98,7 @@ export const counter: Actor<CounterState, CounterCommand, CounterDelta, CounterR
     for (const delta of deltas) evolve(state, delta);
     const reply = { value: state.value };
     if (command.kind !== "climb" || command.n === 1) return { deltas, reply };
-    return { deltas, reply, unfinished: [{ kind: "climb", n: command.n - 1 }] };
+    return { deltas, reply, unfinished: [{ ...command, n: command.n - 1 }] };
   },
   evolve,
   deadline: (state) => state.alarmMs,

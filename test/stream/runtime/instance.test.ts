@@ -4,7 +4,15 @@ import type { ActorId } from "../../../actors/actor.js";
 import { LATEST_FORMAT } from "../../../actors/format.js";
 import { Inbox } from "../../../stream/runtime/inbox.js";
 import { cursorAt, type Message, NO_CURSOR } from "../../../stream/log/log.js";
-import { CorruptLog, type Envelope, packEnvelope } from "../../../stream/log/packing.js";
+import {
+  CorruptLog,
+  type Envelope,
+  packEntry,
+  packEnvelope,
+  parseEnvelope,
+  parseQuarantined,
+  QUARANTINED_REPLY,
+} from "../../../stream/log/packing.js";
 import {
   Instance,
   packDispatch,
@@ -12,7 +20,7 @@ import {
   type SavedWhole,
   type Turn,
 } from "../../../stream/runtime/instance.js";
-import { counter, type CounterCommand, type CounterState } from "./counter.js";
+import { counter, type CounterCommand, type CounterDelta, type CounterState } from "./counter.js";
 
 const id = "market:a" as ActorId;
 const other = "market:b" as ActorId;
@@ -279,6 +287,46 @@ describe("an actor in memory", () => {
       expect([rest.fault, rest.entry?.unfinished]).to.deep.equal([undefined, undefined]);
     });
 
+    it("drops what is left of a command of a process when a piece fails, also after a recovery", () => {
+      const poison = ask("x", { kind: "climb", n: 4, breaksAt: 2 }, { notAfterMs: 5_000 });
+      const begun = [run(100, poison), run(100)];
+      const folded = Instance.create(counter, id);
+      for (const [index, { change }] of begun.entries())
+        folded.fold({ seq: index + 1, body: change.entry ?? expect.fail("there is no entry") });
+      for (const copy of [instance, inParts(folded), asOneValue(folded), folded]) {
+        const turn = copy.run([], 100);
+        expect([turn.fault, turn.quarantined?.message]).to.deep.equal([
+          undefined,
+          "the invariant is broken on request",
+        ]);
+        const { actor, ts, reason, body } = parseQuarantined(turn.change.quarantined ?? "");
+        expect([actor, ts, reason]).to.deep.equal([id, 100, "the invariant is broken on request"]);
+        expect(parseEnvelope(body)).to.deep.include({
+          id: "x",
+          commands: [{ kind: "climb", n: 2, breaksAt: 2 }],
+        });
+        expect(turn.entry).to.deep.include({ seq: 3, cursor: "0-1", batches: [] });
+        expect([turn.entry?.unfinished, turn.change.deadlineMs]).to.deep.equal([undefined, 0]);
+        const recovered = Instance.create(counter, id);
+        for (const [index, { change }] of [...begun, turn].entries())
+          recovered.fold({ seq: index + 1, body: change.entry ?? expect.fail("there is no entry") });
+        expect([value(recovered), recovered.isBusy]).to.deep.equal([2, false]);
+        const repeated = recovered.run(mailbox.of(poison), 200);
+        expect(repeated.replies).to.deep.equal([
+          { to: "gateway", id: "x", reply: { value: 1 }, repeated: true },
+        ]);
+      }
+    });
+
+    it("stops at a piece that fails of the work that follows from another actor", () => {
+      run(100, { source: other, seq: 1, commands: [{ kind: "climb", n: 3, breaksAt: 2 }] });
+      const turn = run(100);
+      expect([turn.fault?.message, turn.quarantined]).to.deep.equal([
+        "the invariant is broken on request",
+        undefined,
+      ]);
+    });
+
     it("does not tick before the last piece", () => {
       run(100, ask("x", { kind: "alarm", atMs: 150 }), ask("y", { kind: "climb", n: 3 }));
       expect(deltasOf(run(200))).to.deep.equal([{ type: "added", n: 1 }]);
@@ -308,6 +356,93 @@ describe("an actor in memory", () => {
         copies = [folded, again, next];
       }
       expect(copies.map((copy) => value(copy))).to.deep.equal([4, 4, 4]);
+    });
+  });
+
+  describe("that fails after its decisions", () => {
+    /** An actor whose entries cannot be packed when they have one of these deltas. */
+    const unpackable = (of: CounterDelta): boolean =>
+      (of.type === "added" && of.n === 13) || (of.type === "ticked" && of.atMs === 1_313);
+    const failing: typeof counter = {
+      ...counter,
+      decide: (...args) => {
+        const decision = counter.decide(...args);
+        const deltas = decision.deltas.map((delta) => (unpackable(delta) ? { ...delta, n: 13n } : delta));
+        return { ...decision, deltas: deltas as CounterDelta[] };
+      },
+    };
+    const add = (name: string, n = 1): Envelope => ask(name, { kind: "add", n });
+
+    /** Runs turns on the messages until all are handled, and loads the actor again after each that has failed. */
+    function runAll(messages: readonly Message[], now = 100): { turns: Turn[]; halted: Error | undefined } {
+      const turns: Turn[] = [];
+      let current = Instance.create(failing, id);
+      for (let left = [...messages]; left.length > 0;) {
+        const turn = current.run(left, now);
+        if (turn.fault !== undefined) return { turns, halted: turn.fault };
+        if (turn.retry === undefined) {
+          turns.push(turn);
+          left = left.slice(turn.handled);
+        }
+        if (turn.retry === undefined && turn.quarantined === undefined) continue;
+        current = Instance.create(failing, id);
+        for (const { entry, change } of turns)
+          if (entry !== undefined) current.fold({ seq: entry.seq, body: change.entry ?? "" });
+        current.adoptHead(turns.at(-1)?.change.cursor ?? NO_CURSOR, undefined);
+        if (turn.retry !== undefined) current.tryAgain(turn.retry);
+      }
+      return { turns, halted: undefined };
+    }
+
+    it("finds the message of a process that is the cause, and applies all others once", () => {
+      for (const position of [0, 3, 6]) {
+        mailbox = new Mailbox();
+        const envelopes = Array.from({ length: 7 }, (_, n) => add(`${n}`, n === position ? 13 : 1));
+        const { turns, halted } = runAll(mailbox.of(...envelopes));
+        expect(halted).to.equal(undefined);
+        const sum = turns.flatMap(({ entry }) => entry?.batches ?? []).length;
+        expect(sum).to.equal(6);
+        const [quarantined, ...others] = turns.flatMap(({ change }) => change.quarantined ?? []);
+        expect(others).to.deep.equal([]);
+        expect(parseEnvelope(parseQuarantined(quarantined ?? "").body).id).to.equal(`${position}`);
+        const replies = turns.flatMap((turn) => turn.replies);
+        expect(replies.map((reply) => reply.id)).to.deep.equal(envelopes.map((envelope) => envelope.id));
+        expect(replies[position]?.reply).to.deep.equal(QUARANTINED_REPLY);
+        expect(turns.at(-1)?.change.cursor).to.equal("0-7");
+      }
+    });
+
+    it("stops at the message of another actor, with the messages before it", () => {
+      const broken = { source: other, seq: 9, commands: [{ kind: "add", n: 13 }] };
+      const { turns, halted } = runAll(mailbox.of(add("a"), add("b"), broken, add("c")));
+      expect(halted).to.be.instanceOf(TypeError);
+      expect(turns.at(-1)?.change.cursor).to.equal("0-2");
+      expect(turns.flatMap(({ change }) => change.quarantined ?? [])).to.deep.equal([]);
+    });
+
+    it("blames no message for a tick", () => {
+      const alarm = ask("x", { kind: "alarm", atMs: 1_300 });
+      const [first, second] = mailbox.of(alarm, add("y"));
+      if (first === undefined || second === undefined) throw new Error("a message is missing");
+      const current = Instance.create(failing, id);
+      current.run([first], 100);
+      const body = packEntry({
+        actor: id,
+        seq: 1,
+        cursor: "0-1",
+        sources: {},
+        answers: [],
+        batches: [{ ts: 100, deltas: [{ type: "alarm", atMs: 1_300 }] }],
+      });
+      const { retry } = current.run([second], 1_313);
+      expect(retry).to.include({ most: 0, isCause: false });
+      const again = Instance.create(failing, id);
+      again.fold({ seq: 1, body });
+      again.adoptHead("0-1", 1_300);
+      if (retry !== undefined) again.tryAgain(retry);
+      const turn = again.run([second], 1_313);
+      expect([turn.retry, turn.handled]).to.deep.equal([undefined, 0]);
+      expect(turn.fault).to.be.instanceOf(TypeError);
     });
   });
 

@@ -196,6 +196,28 @@ describe("a worker", () => {
       expect(await log.quarantineSize()).to.equal(1);
     });
 
+    it("puts what is left of a command into the quarantine when a later piece fails, also after a take-over", async () => {
+      await post(log, a, { kind: "climb", n: 4, breaksAt: 2 }, "poison");
+      await post(log, a, { kind: "add", n: 10 });
+      await step(worker, "l1");
+      expect((await counterInLog(log, a)).value).to.equal(1);
+      await worker.stop();
+      const successor = deployment.worker(deployment.connect());
+      await successor.beat();
+      await until(async () => {
+        await step(successor, "l1");
+        return (await log.heads("l1", [a]))[0]?.cursor === "0-2";
+      });
+      expect((await counterInLog(log, a)).value, "two pieces, and the next command").to.equal(12);
+      expect([...(await log.halted())]).to.deep.equal([]);
+      const [message, ...others] = (await log.quarantine()).map(({ body }) => parseQuarantined(body));
+      expect(others).to.deep.equal([]);
+      expect(parseEnvelope(message?.body ?? "")).to.deep.include({
+        id: "poison",
+        commands: [{ kind: "climb", n: 2, breaksAt: 2 }],
+      });
+    });
+
     it("quarantines nothing as a former owner with an old state", async () => {
       await post(log, a, { kind: "break" });
       const successor = deployment.worker(deployment.connect());
@@ -242,26 +264,49 @@ describe("a worker", () => {
       expect(partition.ended).to.equal(true);
     });
 
+    const POISON = 1_000;
     const withoutRoutes: typeof counter = {
       ...counter,
       route: (id, batch) => {
-        if (id === a) throw new Error("routing fails");
+        if (batch.deltas.some((delta) => delta.type === "added" && delta.n === POISON))
+          throw new Error("routing fails");
         return counter.route(id, batch);
       },
     };
     const withoutDeadline: typeof counter = {
       ...counter,
       deadline: (state) => {
-        if (state.id === a && state.value > 0) throw new Error("the deadline fails");
+        if (state.value >= POISON) throw new Error("the deadline fails");
         return counter.deadline(state);
       },
     };
-    for (const [failure, actor, seq] of [
-      ["fails to return its messages", withoutRoutes, 1],
-      ["fails to return its deadline", withoutDeadline, 0],
+    for (const [failure, actor] of [
+      ["fails to return its messages", withoutRoutes],
+      ["fails to return its deadline", withoutDeadline],
     ] as const) {
-      it(`halts an actor that ${failure}, in this ownership and the next, and no other actor`, async () => {
+      it(`puts the command into the quarantine after which an actor ${failure}, and no other`, async () => {
         await worker.stop();
+        const broken = deployment.worker(deployment.connect(), systemClock, actor);
+        await broken.beat();
+        for (const n of [1, 1, POISON, 1, 1]) await post(log, a, { kind: "add", n });
+        const partition = partitionOfWorker(broken, "l1");
+        await until(async () => {
+          await step(broken, "l1");
+          return (await log.heads("l1", [a]))[0]?.cursor === "0-5";
+        });
+        expect((await counterInLog(log, a)).value).to.equal(4);
+        expect(partition.ended).to.equal(false);
+        expect([...(await log.halted())]).to.deep.equal([]);
+        const quarantined = (await log.quarantine()).map(({ body }) => parseQuarantined(body));
+        expect(quarantined.map(({ body }) => parseEnvelope(body).commands)).to.deep.equal([
+          [{ kind: "add", n: POISON }],
+        ]);
+      });
+
+      it(`halts an actor that ${failure} after the message of another actor, and no other actor`, async () => {
+        await worker.stop();
+        const body = packEnvelope({ source: b, seq: 1, commands: [{ kind: "add", n: POISON }] });
+        await log.append("l1", [{ to: a, body }]);
         for (const round of [1, 2]) {
           const broken = deployment.worker(deployment.connect(), systemClock, actor);
           await broken.beat();
@@ -270,12 +315,12 @@ describe("a worker", () => {
             { to: "ledger:01", body: packEnvelope({ commands: [{ kind: "add", n: 7 }] }) },
           ]);
           const partition = partitionOfWorker(broken, "l1");
-          await step(broken, "l1");
+          await until(async () => {
+            await step(broken, "l1");
+            return (await log.halted()).size > 0 && partition.hold("ledger:01")?.seq === round;
+          });
           expect(partition.ended).to.equal(false);
-          expect((await log.heads("l1", [a, "ledger:01"])).map((head) => head.seq)).to.deep.equal([
-            seq,
-            round,
-          ]);
+          expect((await log.heads("l1", [a]))[0]).to.include({ seq: 0, cursor: "0-0" });
           expect([...(await log.halted()).keys()]).to.deep.equal([a]);
           await broken.stop();
         }
