@@ -114,7 +114,7 @@ const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && Numb
 
 /**
  * Parses a message, except for its commands, which the actor checks. Throws `MalformedMessage` for a message that may
- * be skipped, and `NewerFormat` for one of another actor that must not be.
+ * be skipped, and `NewerFormat` for one that another build can read.
  */
 export function parseEnvelope(body: string): Envelope {
   let value: unknown;
@@ -125,7 +125,8 @@ export function parseEnvelope(body: string): Envelope {
   }
   if (!isObject(value)) throw new MalformedMessage("the message has no commands");
   const { source, seq, id, replyTo, rememberMs, notAfterMs, forgotten } = value;
-  const format = formatOfEnvelope(value);
+  const what = typeof source === "string" ? `message ${String(seq)} of ${source}` : `command ${String(id)}`;
+  const format = formatOf(value["format"], what);
   const commands = COMMANDS_OF[format](value);
   if (!Array.isArray(commands)) throw new MalformedMessage("the message has no commands");
   const isWellFormed =
@@ -137,15 +138,6 @@ export function parseEnvelope(body: string): Envelope {
     (forgotten === undefined || (isObject(forgotten) && Object.values(forgotten).every(isCount)));
   if (!isWellFormed) throw new MalformedMessage("a field of the message has the wrong type");
   return { source, seq, id, replyTo, rememberMs, notAfterMs, format, commands, forgotten } as Envelope;
-}
-
-function formatOfEnvelope({ format, source, seq }: Record<string, unknown>): Format {
-  try {
-    return formatOf(format, `message ${String(seq)} of ${String(source)}`);
-  } catch (error) {
-    if (source !== undefined || !(error instanceof NewerFormat)) throw error;
-    throw new MalformedMessage(`the command of a process has format ${String(format)}`, { cause: error });
-  }
 }
 
 type PackedBatch = [ts: number, deltas: unknown[]];
