@@ -37,7 +37,7 @@ export class ActorCache {
 
   add(instance: Instance, head: Head, size: StreamSize): void {
     this.#retained.add(instance.id, head, size);
-    const policy = new SnapshotPolicy(this.#limits, head.snapshot, this.#clock.now());
+    const policy = new SnapshotPolicy(this.#limits, head.snapshot, this.#clock.monotonic());
     this.#actors.set(instance.id, { instance, policy });
   }
 
@@ -78,7 +78,7 @@ export class ActorCache {
     const cached = this.#actors.get(actor);
     if (cached === undefined) return;
     this.#used.add(actor);
-    cached.policy.used(this.#clock.now());
+    cached.policy.used(this.#clock.monotonic());
     this.#retained.committed(actor, seq, entryBytes);
   }
 
@@ -118,7 +118,7 @@ export class ActorCache {
 
   /** Returns those of some actors that are due for a snapshot. */
   dueForSnapshot(actors: readonly ActorId[]): readonly ActorId[] {
-    const now = this.#clock.now();
+    const now = this.#clock.monotonic();
     return actors.filter((actor) => {
       const cached = this.#actors.get(actor);
       if (cached === undefined) return false;
@@ -150,13 +150,13 @@ export class ActorCache {
 
   /** Records that a snapshot of an actor begins. */
   snapshotBegins(actor: ActorId): void {
-    this.#actors.get(actor)?.policy.snapshotBegins(this.#clock.now());
+    this.#actors.get(actor)?.policy.snapshotBegins(this.#clock.monotonic());
     this.#retained.snapshotBegins(actor);
   }
 
   /** Records the end of a snapshot, which failed without `taken`. */
   snapshotEnds(actor: ActorId, taken: SnapshotTaken | undefined): void {
-    this.#actors.get(actor)?.policy.snapshotEnds(taken, this.#clock.now());
+    this.#actors.get(actor)?.policy.snapshotEnds(taken, this.#clock.monotonic());
     if (taken !== undefined) this.#retained.snapshotTaken(actor);
   }
 
@@ -176,7 +176,7 @@ export class ActorCache {
   isIdle(actor: ActorId): boolean {
     const cached = this.#actors.get(actor);
     const isHeld = this.#held.has(actor) || this.#heldBefore.has(actor);
-    return cached !== undefined && !isHeld && cached.policy.isIdle(this.#clock.now());
+    return cached !== undefined && !isHeld && cached.policy.isIdle(this.#clock.monotonic());
   }
 
   /** Bytes of the entries since the last snapshot, of the actor that has most. */

@@ -1,4 +1,7 @@
-/** Snapshot policy of one actor: when a snapshot is due, and when the actor is idle. */
+/**
+ * Snapshot policy of one actor: when a snapshot is due, and when the actor is idle. All times are monotonic, because engine
+ * time may jump.
+ */
 
 import type { RetentionLimits } from "./retention.js";
 import type { SnapshotTaken } from "./snapshots/snapshots.js";

@@ -590,10 +590,10 @@ export class Worker {
   /** Waits for the current step and then for the relay, and releases the partition. */
   async #handOver(partition: Partition): Promise<void> {
     const { log, clock, logger } = this.#options;
-    const startMs = clock.now();
+    const startMs = clock.monotonic();
     try {
       await this.groupOf(partition.name).finished();
-      while (!partition.ended && !this.relay.isIdle(partition) && clock.now() - startMs < HAND_OVER_MS) {
+      while (!partition.ended && !this.relay.isIdle(partition) && clock.monotonic() - startMs < HAND_OVER_MS) {
         this.#startRelays();
         await sleep(clock, POLL_MS);
       }

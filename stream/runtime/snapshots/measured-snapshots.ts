@@ -24,7 +24,7 @@ export class MeasuredSnapshots implements Snapshots {
     if (taken === undefined) return undefined;
     this.#taken += 1;
     this.#writtenBytes += taken.writtenBytes;
-    this.#recent.push({ atMs: this.#clock.now(), taken });
+    this.#recent.push({ atMs: this.#clock.monotonic(), taken });
     this.#forget();
     return taken;
   }
@@ -34,7 +34,7 @@ export class MeasuredSnapshots implements Snapshots {
   }
 
   #forget(): void {
-    const oldest = this.#clock.now() - WINDOW_MS;
+    const oldest = this.#clock.monotonic() - WINDOW_MS;
     const first = this.#recent.findIndex(({ atMs }) => atMs >= oldest);
     if (first !== 0) this.#recent = first === -1 ? [] : this.#recent.slice(first);
   }

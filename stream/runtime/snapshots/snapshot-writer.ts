@@ -94,7 +94,7 @@ export class SnapshotWriter implements Snapshots {
   async #take(request: SnapshotRequest): Promise<Omit<SnapshotTaken, "restedMs"> | undefined> {
     const { log, clock } = this.#ports;
     const { partition, epoch, actor, both } = request;
-    const startMs = clock.now();
+    const startMs = clock.monotonic();
     const restedBefore = this.#pace.restedMs;
     const losses = this.#losses;
     const [head] = await log.heads(partition, [actor]);
@@ -115,7 +115,7 @@ export class SnapshotWriter implements Snapshots {
     this.#keep(actor, { epoch, instance, parts, bytes });
     while ((await log.removeParts(partition, epoch, actor, REMOVED_PARTS)) > 0);
     const restedMs = this.#pace.restedMs - restedBefore;
-    const durationMs = Math.max(0, clock.now() - startMs - restedMs);
+    const durationMs = Math.max(0, clock.monotonic() - startMs - restedMs);
     return { seq: snapshot.seq, bytes, writtenBytes, durationMs };
   }
 

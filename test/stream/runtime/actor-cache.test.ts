@@ -24,8 +24,9 @@ const ROUND = SNAPSHOT_LIMITS.roundActors;
 function cacheOf(
   count: number,
   clock: Clock = CLOCK,
+  limits = SNAPSHOT_LIMITS,
 ): { readonly cache: ActorCache; readonly ids: readonly ActorId[] } {
-  const cache = new ActorCache(clock, SNAPSHOT_LIMITS, new Retention(SNAPSHOT_LIMITS, clock).open());
+  const cache = new ActorCache(clock, limits, new Retention(limits, clock).open());
   const ids = Array.from({ length: count }, (_, n): ActorId => `market:${n}`);
   for (const id of ids) cache.add(Instance.create(actorOf(id), id), HEAD, { entries: 0, bytes: 0 });
   return { cache, ids };
@@ -34,7 +35,7 @@ function cacheOf(
 describe("an actor in a step", () => {
   it("is idle for nobody until the step is committed, also while the next step is decided", () => {
     let nowMs = 0;
-    const { cache, ids } = cacheOf(2, { ...CLOCK, now: () => nowMs });
+    const { cache, ids } = cacheOf(2, { ...CLOCK, monotonic: () => nowMs });
     nowMs = 10 * SNAPSHOT_LIMITS.idleMs;
     const [first = "market:none", second = "market:none"] = ids;
     const idle = (): boolean[] => [first, second].map((id) => cache.isIdle(id));
@@ -48,6 +49,30 @@ describe("an actor in a step", () => {
     expect(idle()).to.deep.equal([true, false]);
     cache.stepEnded();
     expect(idle()).to.deep.equal([true, true]);
+  });
+});
+
+describe("an actor in memory", () => {
+  it("is idle, and due for a snapshot, by the time that has passed, however engine time jumps", () => {
+    const time = { engineMs: 0, passedMs: 0 };
+    const clock = { ...CLOCK, now: () => time.engineMs, monotonic: () => time.passedMs };
+    const large = 1_000;
+    const { cache, ids } = cacheOf(1, clock, { ...SNAPSHOT_LIMITS, snapshotBytes: large });
+    const [id = "market:none"] = ids;
+    const taken = { seq: 1, bytes: 0, writtenBytes: 0, durationMs: 10, restedMs: 0 };
+    cache.used(id, 1, large);
+    expect(cache.dueForSnapshot(ids)).to.deep.equal(ids);
+    cache.snapshotBegins(id);
+    time.passedMs += 10;
+    time.engineMs += 3_600_000;
+    cache.snapshotEnds(id, taken);
+    cache.used(id, 2, large);
+    expect(cache.isIdle(id)).to.equal(false);
+    expect(cache.dueForSnapshot(ids), "before the pause is over").to.deep.equal([]);
+    time.passedMs += 10 * SNAPSHOT_LIMITS.snapshotPause;
+    expect(cache.dueForSnapshot(ids)).to.deep.equal(ids);
+    time.engineMs += 3_600_000;
+    expect(cache.isIdle(id)).to.equal(false);
   });
 });
 
