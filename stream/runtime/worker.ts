@@ -77,8 +77,8 @@ const STOP_MS = 4_000;
 const TAKEN_POLL_MS = 10;
 /** Longest time for which a stop waits until another worker has taken a partition, in ms. */
 const TAKEN_MS = 2_000;
-/** Longest wait for a deadline; a JavaScript timer cannot be longer than 2^31 ms. */
-const MAX_TIMER_MS = 3_600_000;
+/** Longest wait for a deadline, in ms: engine time jumps when an operator confirms the clock of the log. */
+const MAX_WAIT_MS = 1_000;
 /** Longest interval of looking at the leases, in ms. Changes of the live workers cause a look at once. */
 const LOOK_MS = 1_000;
 /** Longest time for which the move of a partition holds up other moves while its new owner loads its actors, in ms. */
@@ -542,7 +542,7 @@ export class Worker {
     const { clock } = this.#options;
     return new Promise((resolve) => {
       const deadline = group.nextDeadline();
-      const wait = Math.min(MAX_TIMER_MS, Math.max(0, (deadline ?? Infinity) - clock.now()));
+      const wait = Math.min(MAX_WAIT_MS, Math.max(0, (deadline ?? Infinity) - clock.now()));
       const cancel = deadline === undefined ? () => undefined : clock.after(wait, () => group.onChange());
       group.onChange = () => {
         group.onChange = () => undefined;
@@ -593,7 +593,11 @@ export class Worker {
     const startMs = clock.monotonic();
     try {
       await this.groupOf(partition.name).finished();
-      while (!partition.ended && !this.relay.isIdle(partition) && clock.monotonic() - startMs < HAND_OVER_MS) {
+      while (
+        !partition.ended &&
+        !this.relay.isIdle(partition) &&
+        clock.monotonic() - startMs < HAND_OVER_MS
+      ) {
         this.#startRelays();
         await sleep(clock, POLL_MS);
       }

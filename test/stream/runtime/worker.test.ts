@@ -521,6 +521,21 @@ describe("a worker", () => {
     expect(said.filter((message) => message.includes("takes no partitions"))).to.have.length(2);
   }).timeout(20_000);
 
+  it("runs a deadline within a second or two of a jump of engine time that makes it due, though it is idle", async () => {
+    let jumpMs = 0;
+    const clock = { ...systemClock, now: () => systemClock.now() + jumpMs };
+    const worker = deployment.worker(deployment.connect(), clock);
+    await worker.start();
+    const exchange = await deployment.exchange();
+    const log = deployment.connect();
+    await sendCommand(exchange, a, { kind: "alarm", atMs: systemClock.now() + 1_800_000 });
+    await pause(100);
+    jumpMs = 3_600_000;
+    await untilWithin(5_000, async () =>
+      expect((await counterInLog(log, a)).tickedMs, "ticks").to.have.length(1),
+    );
+  });
+
   describe("on a manual clock", () => {
     it("writes snapshots of a busy actor, trims its old entries, and recovers it", async () => {
       const clock = new ManualClock();
