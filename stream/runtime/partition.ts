@@ -86,6 +86,8 @@ export class Partition implements Sender {
   readonly #awaited = new Set<ActorId>();
   /** Snapshots and evictions in progress. */
   #upkeep: Promise<void> | undefined;
+  /** Actors of the maintenance rounds that came while the snapshots of another were in progress. */
+  readonly #postponed = new Set<ActorId>();
   #endReason: unknown;
   #ended = false;
   #onScanned: () => void = () => undefined;
@@ -425,15 +427,22 @@ export class Partition implements Sender {
     try {
       const round = this.#cache.nextRound();
       await this.#trimWindows(round);
+      for (const actor of round) this.#postponed.add(actor);
       // An actor may have fallen far behind since the snapshot was asked for that this one or another waits for.
       if (this.#upkeep !== undefined && this.#cache.hasFarBehind) this.#ports.snapshots.hurry();
-      this.#upkeep ??= this.#keepUp(round).finally(() => {
+      this.#upkeep ??= this.#keepUp(this.#takePostponed()).finally(() => {
         this.#upkeep = undefined;
       });
       await this.#upkeep;
     } catch (error) {
       this.end(error);
     }
+  }
+
+  #takePostponed(): readonly ActorId[] {
+    const actors = [...this.#postponed];
+    this.#postponed.clear();
+    return actors;
   }
 
   /** True when a new owner would load an actor at once. */

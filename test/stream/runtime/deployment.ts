@@ -12,6 +12,7 @@ import { MemoryStore } from "../../support/log/memory-store.js";
 import { packEnvelope } from "../../../stream/log/packing.js";
 import type { Partition } from "../../../stream/runtime/partition.js";
 import { type AskOptions, Unavailable } from "../../../stream/log/ports.js";
+import type { SnapshotLimits } from "../../../stream/runtime/snapshot-policy.js";
 import { Worker } from "../../../stream/runtime/worker.js";
 import { counter, type CounterCommand, type CounterReply } from "./counter.js";
 
@@ -88,9 +89,11 @@ export class Deployment {
     formats: Formats = latestFormat,
     partitions: readonly string[] = PARTITIONS,
     logger: Logger = silentLogger,
+    snapshotLimits?: SnapshotLimits,
   ): Worker {
     const { overlaps } = this;
-    const options = { log, clock, actorOf: () => actor, logger, partitions, formats, overlaps };
+    const actorOf = () => actor;
+    const options = { log, clock, actorOf, logger, partitions, formats, overlaps, snapshotLimits };
     // Workers that start together get their partitions in the order of their names.
     const worker = new Worker({ ...options, id: ["first", "second"][this.#workers.length] ?? randomUUID() });
     this.#workers.push(worker);

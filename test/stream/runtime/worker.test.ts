@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { type ActorId, ledgerActor } from "../../../actors/actor.js";
 import { systemClock } from "../../../stream/log/clock.js";
@@ -5,6 +6,7 @@ import { LATEST_FORMAT, latestFormat } from "../../../actors/format.js";
 import { silentLogger } from "../../../stream/log/logger.js";
 import { type MemoryLog } from "../../support/log/memory-log.js";
 import { packEntry, packEnvelope, parseEnvelope, parseQuarantined } from "../../../stream/log/packing.js";
+import { SNAPSHOT_LIMITS } from "../../../stream/runtime/snapshot-policy.js";
 import { type Worker } from "../../../stream/runtime/worker.js";
 import { counter } from "./counter.js";
 import { a, b, Deployment, FaultyGate, partitionOfWorker, post, sendCommand, step } from "./deployment.js";
@@ -534,6 +536,43 @@ describe("a worker", () => {
     await untilWithin(5_000, async () =>
       expect((await counterInLog(log, a)).tickedMs, "ticks").to.have.length(1),
     );
+  });
+
+  it("takes the snapshots that are due of actors that committed while the snapshot of another took long", async () => {
+    const faults = new FaultyGate();
+    const log = deployment.connect(faults.gate);
+    const worker = deployment.worker(log, systemClock, counter, latestFormat, undefined, silentLogger, {
+      ...SNAPSHOT_LIMITS,
+      snapshotEntries: 2,
+      roundActors: 1,
+    });
+    await worker.beat();
+    const partition = partitionOfWorker(worker, "l1");
+    const ids = Array.from({ length: 8 }, (_, n) => ledgerActor(10 + n));
+    const commit = async (to: ActorId): Promise<void> => {
+      await log.append("l1", [
+        { to, body: packEnvelope({ id: randomUUID(), commands: [{ kind: "add", n: 1 }] }) },
+      ]);
+      partition.markUnread(to);
+      await step(worker, "l1");
+    };
+    const snapshots = async () => (await log.heads("l1", ids)).map(({ snapshot }) => snapshot);
+    for (const id of ids) await commit(id);
+    await partition.maintain();
+    const [first = a, last = a] = [ids[0], ids.at(-1)];
+    await commit(first);
+    const writeSnapshot = faults.hold("writeSnapshot");
+    const slow = partition.maintain();
+    await microtasksDone();
+    await commit(last);
+    const meanwhile = partition.maintain();
+    await microtasksDone();
+    writeSnapshot();
+    await Promise.all([slow, meanwhile]);
+    expect(await snapshots()).to.deep.equal([2, 0, 0, 0, 0, 0, 0, 0]);
+    await partition.maintain();
+    expect(await snapshots()).to.deep.equal([2, 0, 0, 0, 0, 0, 0, 2]);
+    expect(partition.ended).to.equal(false);
   });
 
   describe("on a manual clock", () => {
