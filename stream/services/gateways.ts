@@ -31,12 +31,20 @@ export interface GatewayLeaseOptions {
   readonly onError: (error: unknown) => void;
 }
 
+/**
+ * Undoes one `arm`; the last one disarms the wallet. Throws `Unavailable`: the wallet may then be armed or not, and the
+ * call can be repeated.
+ */
+export type Disarm = () => Promise<void>;
+
 /** The lease of a live gateway, and the wallets armed under it. */
 export class GatewayLease {
   readonly #connection: ServiceConnection;
   readonly #options: GatewayLeaseOptions;
-  /** Number of sockets that armed each wallet. */
-  readonly #armed = new Map<string, number>();
+  /** The armings of each wallet under the present id. */
+  readonly #armed = new Map<string, Set<Disarm>>();
+  /** The last change of each wallet that is under way. */
+  readonly #changes = new Map<string, Promise<void>>();
   #id: string;
   /** True while `#id` is registered. */
   #joined = false;
@@ -66,20 +74,37 @@ export class GatewayLease {
    * Arms a wallet for one more socket. Once the promise resolves, the death of this gateway cancels the wallet's
    * orders. Throws `Unavailable`.
    */
-  async arm(wallet: string, traderId: string): Promise<void> {
-    const alive = await this.#renew(wallet, traderId);
-    if (!alive) throw new Unavailable("the lease of this gateway has just expired; try again");
-    this.#armed.set(wallet, (this.#armed.get(wallet) ?? 0) + 1);
+  arm(wallet: string, traderId: string): Promise<Disarm> {
+    return this.#inTurn(wallet, async () => {
+      const alive = await this.#renew(wallet, traderId);
+      if (!alive) throw new Unavailable("the lease of this gateway has just expired; try again");
+      const armings = this.#armed.get(wallet) ?? new Set();
+      const disarm: Disarm = () => this.#inTurn(wallet, () => this.#disarm(wallet, armings, disarm));
+      this.#armed.set(wallet, armings.add(disarm));
+      return disarm;
+    });
   }
 
-  /** Undoes one `arm`; the last one disarms the wallet. Throws `Unavailable`; the wallet then stays armed. */
-  async disarm(wallet: string): Promise<void> {
+  async #disarm(wallet: string, armings: Set<Disarm>, disarm: Disarm): Promise<void> {
     const { redis, keys } = this.#connection;
-    if (this.#armed.get(wallet) === 1)
+    // The armings of an expired lease are none of the present one.
+    const isLast = this.#armed.get(wallet) === armings && armings.size === 1 && armings.has(disarm);
+    if (isLast) {
       await orUnavailable(redis.hdel(keys.armed(this.#id), wallet), UNAVAILABLE);
-    const left = (this.#armed.get(wallet) ?? 0) - 1;
-    if (left > 0) this.#armed.set(wallet, left);
-    else this.#armed.delete(wallet);
+      this.#armed.delete(wallet);
+    }
+    armings.delete(disarm);
+  }
+
+  /** Runs the changes of a wallet one after the other, so that each knows what the one before has left in Redis. */
+  #inTurn<Result>(wallet: string, change: () => Promise<Result>): Promise<Result> {
+    const changed = (this.#changes.get(wallet) ?? Promise.resolve()).then(change);
+    const forget = (): void => {
+      if (this.#changes.get(wallet) === ended) this.#changes.delete(wallet);
+    };
+    const ended: Promise<void> = changed.then(forget, forget);
+    this.#changes.set(wallet, ended);
+    return changed;
   }
 
   /** Ends the lease. While wallets are armed it is left to expire, so that their orders are canceled. */
@@ -88,7 +113,10 @@ export class GatewayLease {
     const { redis, keys } = this.#connection;
     try {
       await this.#beats?.stop();
-      if (this.#armed.size === 0) await redis.zrem(keys.gateways(), this.#id);
+      if (this.#armed.size > 0) return;
+      await redis.zrem(keys.gateways(), this.#id);
+      // An arming without a reply may have armed its wallet all the same.
+      await redis.del(keys.armed(this.#id));
     } catch (error) {
       this.#options.onError(error);
     }

@@ -84,11 +84,10 @@ export interface Trading {
   cancelAll(caller: Caller, filter: CancelAllFilter, reason?: "DISCONNECTED"): Promise<CancelAllAnswer>;
 }
 
-/** Arms wallets whose orders are canceled when this process dies. Both methods throw `Unavailable`. */
+/** Arms wallets whose orders are canceled when this process dies. */
 export interface Disconnects {
-  arm(wallet: string, traderId: string): Promise<void>;
-  /** Reverts one call of `arm`. */
-  disarm(wallet: string): Promise<void>;
+  /** Returns a function that reverts this call. Both throw `Unavailable`. */
+  arm(wallet: string, traderId: string): Promise<() => Promise<void>>;
 }
 
 /** Immutable part of a market that names its event and its outcomes. */

@@ -58,7 +58,7 @@ function bridged(): (socket: WebSocket, connection: Socket) => void {
     replicas: new Replicas({ tail, load, onError: fail }),
     wallets: new Wallets({ tail, exchange: { ledger: unused }, catalog, onError: fail }),
     trading,
-    disconnects: { arm: unused, disarm: unused },
+    disconnects: { arm: unused },
     catalog,
     throttle: { charge: () => Promise.resolve({ granted: true, remaining: 512, retryAfterS: 0 }) },
     longWork: new LongWork(),

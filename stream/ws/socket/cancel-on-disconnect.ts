@@ -17,7 +17,8 @@ export interface CancelOnDisconnectPorts {
 export class CancelOnDisconnect {
   readonly #ports: CancelOnDisconnectPorts;
   readonly #caller: Caller;
-  #armed = false;
+  /** Reverts the arming of the wallet, while the switch is on. */
+  #disarm: (() => Promise<void>) | undefined;
 
   constructor(ports: CancelOnDisconnectPorts, caller: Caller) {
     this.#ports = ports;
@@ -25,22 +26,25 @@ export class CancelOnDisconnect {
   }
 
   get armed(): boolean {
-    return this.#armed;
+    return this.#disarm !== undefined;
   }
 
-  /** Arms or disarms the switch. Throws `Unavailable` and then leaves the switch as it was. */
+  /**
+   * Arms or disarms the switch. Throws `Unavailable` and then leaves the switch as it was. A switch that is on is armed
+   * again, because a failed disarm may have disarmed the wallet.
+   */
   async arm(on: boolean): Promise<void> {
     const { wallet, traderId } = this.#caller;
-    if (on === this.#armed) return;
-    if (on) await this.#ports.disconnects.arm(wallet, traderId);
-    else await this.#ports.disconnects.disarm(wallet);
-    this.#armed = on;
+    const disarm = this.#disarm;
+    if (on) this.#disarm = await this.#ports.disconnects.arm(wallet, traderId);
+    await disarm?.();
+    if (!on) this.#disarm = undefined;
   }
 
   /** Cancels after the socket closed; retries until it succeeds. The wallet stays armed when this process ends first. */
   async end(): Promise<void> {
     const { trading, onError, isClosing } = this.#ports;
-    while (this.#armed) {
+    while (this.armed) {
       try {
         await trading.cancelAll(this.#caller, {}, "DISCONNECTED");
         await this.arm(false);

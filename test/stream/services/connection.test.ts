@@ -37,8 +37,8 @@ describe("the connection of the services", () => {
     const claimed = await answers.claim({ subject: "a key", id: newId() });
     if (claimed.kind === "claimed") await claimed.claim.noEffect();
     expect(claimed).to.include({ kind: "claimed" });
-    await lease.arm("wallet", newId());
-    await lease.disarm("wallet");
+    const disarm = await lease.arm("wallet", newId());
+    await disarm();
     await lease.close();
   }
 

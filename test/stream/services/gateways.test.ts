@@ -44,6 +44,8 @@ describe("cancel on disconnect of a gateway that dies", function () {
 
   const onError = (error: unknown): void => void errors.push(error);
 
+  const armedAt = (gateway: string) => client.hgetall(new Keys(redis.prefix).armed(gateway));
+
   /** The connection of one more process. */
   function connect(): ServiceConnection {
     const connection = new ServiceConnection({ url: redis.url, prefix: redis.prefix });
@@ -79,8 +81,8 @@ describe("cancel on disconnect of a gateway that dies", function () {
     startChecks();
     const [dying, living] = [lease(), lease()];
     await dying.arm("wallet of ann", ann);
-    await dying.arm("disarmed", bob);
-    await dying.disarm("disarmed");
+    const disarm = await dying.arm("disarmed", bob);
+    await disarm();
     await living.arm("wallet of bob", bob);
     // Both checks must have reached Redis for a lease time before they judge a lease.
     await new Promise((resolve) => setTimeout(resolve, 3_500));
@@ -142,31 +144,65 @@ describe("cancel on disconnect of a gateway that dies", function () {
 
   it("keeps a wallet armed until its last socket disarms it", async () => {
     const gateway = lease(() => "gateway");
-    await gateway.arm("w", ann);
-    await gateway.arm("w", ann);
-    await gateway.disarm("w");
-    const armed = new Keys(redis.prefix).armed("gateway");
-    expect(await client.hgetall(armed)).to.deep.equal({ w: ann });
-    await gateway.disarm("w");
-    await gateway.disarm("w");
-    expect(await client.hgetall(armed)).to.deep.equal({});
+    const [first, second] = [await gateway.arm("w", ann), await gateway.arm("w", ann)];
+    await first();
+    await first();
+    expect(await armedAt("gateway")).to.deep.equal({ w: ann });
+    await second();
+    expect(await armedAt("gateway")).to.deep.equal({});
   });
 
-  it("notifies a slow gateway, which continues under another id", async () => {
+  it("keeps a wallet armed whose socket reconnects, however late Redis answers", async () => {
+    const gateway = lease(() => "gateway");
+    let disarm = await gateway.arm("w", ann);
+    for (let reconnects = 0; reconnects < 3; reconnects += 1) {
+      await client.client("PAUSE", 100, "ALL");
+      const ended = disarm();
+      const armed = gateway.arm("w", ann);
+      await Promise.all([ended, armed]);
+      disarm = await armed;
+      await client.client("PAUSE", 100, "ALL");
+      const again = gateway.arm("w", ann);
+      await disarm();
+      disarm = await again;
+      expect(await armedAt("gateway")).to.deep.equal({ w: ann });
+    }
+    await disarm();
+    expect(await armedAt("gateway")).to.deep.equal({});
+  });
+
+  it("counts no arming without a reply, and takes a failed disarm again", async () => {
+    const gateway = lease(() => "gateway");
+    const disarm = await gateway.arm("w", ann);
+    await client.client("PAUSE", 3_500, "ALL");
+    const failed = gateway.arm("w", ann);
+    const outcomes = await Promise.allSettled([failed, disarm()]);
+    expect(outcomes.map(({ status }) => status)).to.deep.equal(["rejected", "fulfilled"]);
+    expect(await armedAt("gateway")).to.deep.equal({});
+
+    const armed = await gateway.arm("w", ann);
+    await client.client("PAUSE", 3_500, "ALL");
+    const failure = await armed().catch((error: unknown) => error);
+    expect(failure).to.be.instanceOf(Unavailable);
+    await armed();
+    expect(await armedAt("gateway")).to.deep.equal({});
+  });
+
+  it("notifies a slow gateway, which continues under another id, where the sockets of the first disarm nothing", async () => {
     startChecks();
     // The heartbeats come half a second after the checks, which leaves time to make a heartbeat late in between.
     await new Promise((resolve) => setTimeout(resolve, 500));
     const ids = ["first", "second"];
     const slow = lease(() => ids.shift() ?? "another");
-    await slow.arm("w", ann);
+    const ended = await slow.arm("w", ann);
     await untilWithin(8_000, async () => {
       await client.zadd(new Keys(redis.prefix).gateways(), "XX", 0, "first");
       return canceled.length > 0;
     });
     await untilWithin(3_000, () => lost === 1);
-    await slow.arm("v", bob);
-    expect(await client.hgetall(new Keys(redis.prefix).armed("second"))).to.deep.equal({ v: bob });
-    await slow.disarm("w");
+    await slow.arm("w", ann);
+    await ended();
+    expect(await armedAt("second")).to.deep.equal({ w: ann });
     expect(canceled.map(({ wallet }) => wallet)).to.deep.equal(["w"]);
   });
 

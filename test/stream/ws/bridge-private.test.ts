@@ -3,6 +3,7 @@ import { expect } from "chai";
 import { ledgerActor, ledgerShardOf } from "../../../actors/actor.js";
 import type { LedgerDelta } from "../../../actors/ledger/deltas.js";
 import { Unavailable } from "../../../stream/log/ports.js";
+import type { Disconnects } from "../../../stream/ws/ports.js";
 import { type Json, type TestServer, deltasOf, serve, trader } from "./support/client.js";
 import { ids, TestExchange } from "./support/exchange.js";
 import { order } from "./support/order.js";
@@ -265,6 +266,34 @@ describe("the bridge, for private channels and trading", () => {
       await until(() => server.armed.length === 0);
       expect(exchange.canceledAll).to.deep.equal(["DISCONNECTED"]);
       expect(server.errors.splice(0)).to.have.length(1);
+    });
+
+    it("arms the wallet again after a disarm of unknown outcome", async () => {
+      const calls: string[] = [];
+      let failures = 1;
+      const disconnects: Disconnects = {
+        arm: () => {
+          calls.push("arm");
+          return Promise.resolve(() => {
+            calls.push("disarm");
+            failures -= 1;
+            return failures < 0 ? Promise.resolve() : Promise.reject(new Unavailable("no answer"));
+          });
+        },
+      };
+      await server.close();
+      server = await serve(exchange, { disconnects });
+      const armed = await server.connect(trader(ann));
+      const answers = [];
+      for (const cancelOnDisconnect of [true, false, true, false])
+        answers.push(await armed.request("safety", { cancelOnDisconnect }));
+      expect(answers.map((answer) => answer["code"])).to.deep.equal([
+        undefined,
+        "UNAVAILABLE",
+        undefined,
+        undefined,
+      ]);
+      expect(calls).to.deep.equal(["arm", "disarm", "arm", "disarm", "disarm"]);
     });
 
     it("closes the armed sockets of a gateway that lost its lease", async () => {

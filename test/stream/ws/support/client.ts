@@ -57,11 +57,10 @@ export async function serve(
     disconnects: {
       arm: (wallet) => {
         armed.push(wallet);
-        return Promise.resolve();
-      },
-      disarm: (wallet) => {
-        armed.splice(armed.indexOf(wallet), 1);
-        return Promise.resolve();
+        return Promise.resolve(() => {
+          armed.splice(armed.indexOf(wallet), 1);
+          return Promise.resolve();
+        });
       },
     },
     catalog: exchange,
