@@ -42,7 +42,7 @@ import { Invalidations } from "../stream/services/invalidations.js";
 import { ProcessReporter } from "../stream/services/process-reports.js";
 import { RedisLog } from "../stream/redis/redis-log.js";
 import { LogTail } from "../stream/log/tail.js";
-import type { Exchange, Tail } from "../stream/log/ports.js";
+import type { Exchange } from "../stream/log/ports.js";
 import type { Logger } from "../stream/log/logger.js";
 import { ConfigError } from "./config.js";
 import { roleOutput } from "./roles/output.js";
@@ -60,7 +60,7 @@ const MONTHS_MS = 3_600_000;
 interface Parts {
   readonly db: Database;
   readonly exchange: Exchange;
-  readonly tail: Tail;
+  readonly tail: LogTail;
   readonly queue: SettlementQueue;
   readonly invalidations: Invalidations;
   readonly log: RedisLog;
@@ -127,7 +127,7 @@ function portsOf(parts: Parts): JobsOptions["ports"] {
     },
     async marketSettled({ marketId, eventId }) {
       const actor = marketActor(marketId);
-      await waitProjected(db, actor, await tail.head(actor), PROJECTED_MS);
+      await waitProjected(db, actor, await tail.position(actor), PROJECTED_MS);
       await settleEvents(eventId);
     },
   };

@@ -1,20 +1,14 @@
 /** The progress of the projector, for reads that must see the caller's own writes. */
 
-import { eq, gt, inArray, sql } from "drizzle-orm";
+import { gt, inArray, sql } from "drizzle-orm";
 import type { ActorId } from "../../actors/actor.js";
-import type { Position } from "../../stream/log/lineage.js";
+import { commonSeq, NOWHERE, type Position } from "../../stream/log/lineage.js";
 import type { Queries } from "../database.js";
 import { PROJECTOR_GROUPS, PROJECTOR_LOCK } from "../locks.js";
 import { projectorCursors, reconciliations } from "../schema/wallets.js";
 
 /** Interval at which `waitProjected` reads the cursor; the projector commits many times a second. */
 const POLL_MS = 5;
-
-/** Returns the seq of the last entry of the actor's log that is in the tables, 0 before any. */
-async function projectedSeq(db: Queries, actor: ActorId): Promise<number> {
-  const [row] = await db.select().from(projectorCursors).where(eq(projectorCursors.actor, actor));
-  return row?.seq ?? 0;
-}
 
 /** The position of the tables in the log of an actor, and the engine time of the last entry there (Unix ms) if known. */
 export interface ProjectedPosition extends Position {
@@ -34,16 +28,25 @@ export async function projectedPositions(
   return new Map(rows.map(({ actor, seq, lineage, entryTs }) => [actor, { seq, lineage, entryTs }]));
 }
 
-/** Waits until the tables hold the actor's log up to `seq`. Returns false after `timeoutMs`. */
+/**
+ * Returns true when the entries up to a position are all in a history of the same actor. A log that has lost entries, and
+ * tables that have them still, are in different histories, whichever seq is higher.
+ */
+export function contains(history: Position, position: Position): boolean {
+  return (commonSeq(history, position) ?? 0) >= position.seq;
+}
+
+/** Waits until the tables hold the actor's log up to a position. Returns false after `timeoutMs`. */
 export async function waitProjected(
   db: Queries,
   actor: ActorId,
-  seq: number,
+  position: Position,
   timeoutMs: number,
 ): Promise<boolean> {
   const untilMs = performance.now() + timeoutMs;
   for (;;) {
-    if ((await projectedSeq(db, actor)) >= seq) return true;
+    const tables = (await projectedPositions(db, [actor])).get(actor) ?? NOWHERE;
+    if (contains(tables, position)) return true;
     if (performance.now() >= untilMs) return false;
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }

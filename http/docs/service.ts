@@ -63,7 +63,8 @@ const READINESS = object({
   ledgers: { type: "integer", description: "Number of ledger shards that answer." },
   projectorLag: {
     type: ["integer", "null"],
-    description: "Number of log entries that are not in Postgres yet.",
+    description:
+      "Number of log entries that are not in Postgres yet, or that the log has lost and Postgres still has.",
   },
   projecting: { type: "boolean", description: "False while no projector writes to Postgres." },
   reconciled: {

@@ -22,7 +22,10 @@ export interface Readiness {
   readonly replica: boolean | null;
   /** Number of ledger shards that answer. */
   readonly ledgers: number;
-  /** Number of ledger entries that the projector has not written yet; null when it cannot be read. */
+  /**
+   * Number of ledger entries that the projector has not written yet, or that the log has lost and the tables still have;
+   * null when it cannot be read.
+   */
   readonly projectorLag: number | null;
   /** False while no projector writes: none runs, or it has failed and waits to try again. */
   readonly projecting: boolean;
@@ -171,10 +174,11 @@ function roomOf({ guard, diskRoom }: HealthParts): Readiness["room"] {
 
 async function projectorLag({ db, tail }: HealthParts): Promise<number> {
   const actors = SHARDS.map(ledgerActor);
+  // The tables are read first: what they have beyond the heads, the log has lost.
   const projected = await projectedPositions(db, actors);
   const heads = await Promise.all(actors.map((actor) => tail.position(actor)));
-  return heads.reduce(
-    (sum, head, index) => sum + entriesAfter(projected.get(actors[index] ?? "") ?? NOWHERE, head),
-    0,
-  );
+  return heads.reduce((sum, head, index) => {
+    const tables = projected.get(actors[index] ?? "") ?? NOWHERE;
+    return sum + entriesAfter(tables, head) + entriesAfter(head, tables);
+  }, 0);
 }

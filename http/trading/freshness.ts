@@ -1,13 +1,16 @@
 /**
- * Reads from Postgres that are never behind: they wait for the projector to write what an actor has committed. The
- * waits of all requests share one query of Postgres at a time, and those of an actor one query of the log.
+ * Reads from Postgres that are never behind: they wait for the projector to write what an actor has committed, and to
+ * remove what its log has lost. The waits of all requests share one query of Postgres at a time, and those of an actor
+ * one query of the log.
  */
 
 import { type ActorId, marketActor } from "../../actors/actor.js";
 import type { Database } from "../../db/database.js";
 import { findMarket, type MarketRecord } from "../../db/queries/catalog/markets.js";
-import { projectedPositions, type ProjectedPosition } from "../../db/queries/projected.js";
-import { type Tail, Unavailable } from "../../stream/log/ports.js";
+import { contains, projectedPositions, type ProjectedPosition } from "../../db/queries/projected.js";
+import { NOWHERE, type Position } from "../../stream/log/lineage.js";
+import { Unavailable } from "../../stream/log/ports.js";
+import type { LogTail } from "../../stream/log/tail.js";
 import { SharedRuns } from "./shared-runs.js";
 
 /** Time that a read waits for the projector, in ms. */
@@ -24,28 +27,31 @@ export interface ReadModel {
 
 interface Wait {
   readonly actor: ActorId;
-  readonly seq: number;
-  /** Engine time up to which the tables must have the entries, if they need not have them up to `seq`. */
+  /** Position of the log that the tables must have. */
+  readonly head: Position;
+  /** Engine time up to which the tables must have the entries, if they need not have them up to `head`. */
   readonly beforeMs: number | undefined;
   readonly untilMs: number;
   readonly end: (isReached: boolean) => void;
   readonly fail: (error: unknown) => void;
 }
 
+const NO_TABLES: ProjectedPosition = { ...NOWHERE, entryTs: null };
+
 /** Waits for the projector on behalf of reads. */
 export class Freshness {
   readonly #waits = new Set<Wait>();
-  readonly #heads = new SharedRuns<number>();
+  readonly #heads = new SharedRuns<Position>();
   #isPolling = false;
 
   constructor(
     private readonly db: Database,
-    private readonly tail: Pick<Tail, "head">,
+    private readonly tail: Pick<LogTail, "position">,
   ) {}
 
   /**
-   * Waits for the tables to hold the present commits of an actor.
-   * @throws Unavailable when they do not after a second; a read would then miss what exists.
+   * Waits for the tables to hold the present commits of an actor, and no others.
+   * @throws Unavailable when they do not after a second; a read would then miss what exists, or find what does not.
    */
   async reach(actor: ActorId): Promise<void> {
     if (!(await this.hasReached(actor)))
@@ -57,12 +63,9 @@ export class Freshness {
    * (Unix ms of the engine); returns whether they do.
    */
   async hasReached(actor: ActorId, beforeMs?: number): Promise<boolean> {
-    const seq = await this.#heads.run(actor, () => this.tail.head(actor));
-    if (seq === 0) return true;
-    return new Promise((end, fail) => {
-      this.#waits.add({ actor, seq, beforeMs, untilMs: performance.now() + WAIT_MS, end, fail });
-      if (!this.#isPolling) void this.#poll();
-    });
+    const head = await this.#head(actor);
+    const untilMs = performance.now() + WAIT_MS;
+    return new Promise((end, fail) => this.#wait({ actor, head, beforeMs, untilMs, end, fail }));
   }
 
   /**
@@ -76,6 +79,15 @@ export class Freshness {
     return findMarket(this.db, marketId);
   }
 
+  #head(actor: ActorId): Promise<Position> {
+    return this.#heads.run(actor, () => this.tail.position(actor));
+  }
+
+  #wait(wait: Wait): void {
+    this.#waits.add(wait);
+    if (!this.#isPolling) void this.#poll();
+  }
+
   /** Ends the waits until there is none. Never rejects: a failure of the query ends all waits with it. */
   async #poll(): Promise<void> {
     this.#isPolling = true;
@@ -83,21 +95,52 @@ export class Freshness {
       const asked = [...this.#waits];
       try {
         const projected = await projectedPositions(this.db, [...new Set(asked.map(({ actor }) => actor))]);
-        for (const wait of asked) this.#check(wait, projected.get(wait.actor));
+        for (const wait of asked) this.#check(wait, projected.get(wait.actor) ?? NO_TABLES);
       } catch (error) {
         for (const wait of asked) this.#waits.delete(wait);
         for (const { fail } of asked) fail(error);
       }
-      if (this.#waits.size > 0) await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+      if (this.#waits.size > 0) await pause();
     }
     this.#isPolling = false;
   }
 
-  #check(wait: Wait, projected: ProjectedPosition | undefined): void {
-    const { seq = 0, entryTs = null } = projected ?? {};
-    const isReached = seq >= wait.seq || (entryTs !== null && entryTs >= (wait.beforeMs ?? Infinity));
+  #check(wait: Wait, tables: ProjectedPosition): void {
+    if (!contains(wait.head, tables)) {
+      this.#waits.delete(wait);
+      void this.#compareAgain(wait, tables);
+      return;
+    }
+    const isReached = hasReached(tables, wait);
     if (!isReached && performance.now() < wait.untilMs) return;
     this.#waits.delete(wait);
     wait.end(isReached);
   }
+
+  /**
+   * Compares tables that have entries beyond the head of a wait with the log as it is now: it has gone on, or it has lost
+   * these entries, and the projector has yet to remove their rows. Never rejects.
+   */
+  async #compareAgain(wait: Wait, tables: ProjectedPosition): Promise<void> {
+    try {
+      const head = await this.#head(wait.actor);
+      if (contains(head, tables) && hasReached(tables, wait)) {
+        wait.end(true);
+        return;
+      }
+      await pause();
+      if (performance.now() < wait.untilMs) this.#wait({ ...wait, head });
+      else wait.end(false);
+    } catch (error) {
+      wait.fail(error);
+    }
+  }
+}
+
+function hasReached(tables: ProjectedPosition, { head, beforeMs = Infinity }: Wait): boolean {
+  return contains(tables, head) || (tables.entryTs !== null && tables.entryTs >= beforeMs);
+}
+
+function pause(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, POLL_MS));
 }

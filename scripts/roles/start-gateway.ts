@@ -198,8 +198,9 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
     closing.push(() => exchange.close());
 
     const reachable = reachableTail(tail);
-    const freshness = new Freshness(db, reachable);
-    const reads = { db: readDb, freshness: readDb === db ? freshness : new Freshness(readDb, reachable) };
+    const heads = { position: (actor: ActorId) => orUnavailable(tail.position(actor)) };
+    const freshness = new Freshness(db, heads);
+    const reads = { db: readDb, freshness: readDb === db ? freshness : new Freshness(readDb, heads) };
     const reference = new Reference(db, freshness);
     const invalidations = new Invalidations(log);
     const copy = readDb === db ? undefined : new Replica(db, readDb);

@@ -94,7 +94,7 @@ describe("projector on the real log", () => {
       await exchange.ledger(ledgerShardOf(trader), deposit(trader, 1_000_000));
     }
     const resting = await place(ann, market, 0, 600);
-    await waitProjected(db, ledgerOf(ann), await tail.head(ledgerOf(ann)), 5_000);
+    await waitProjected(db, ledgerOf(ann), await tail.position(ledgerOf(ann)), 5_000);
     expect(await findOrder(db, ann, resting)).to.include({ qty: 10 });
     await projector.stop();
     await place(bob, market, 1, 400);
@@ -102,7 +102,7 @@ describe("projector on the real log", () => {
 
     await until(async () => (await findOrder(db, ann, resting))?.status === "FILLED");
     for (const actor of [ledgerOf(ann), ledgerOf(bob), marketActor(marketId)]) {
-      expect(await waitProjected(db, actor, await tail.head(actor), 5_000), actor).to.equal(true);
+      expect(await waitProjected(db, actor, await tail.position(actor), 5_000), actor).to.equal(true);
     }
     expect((await balancesOf(db, [ann])).get(ann)?.CASH.reserved).to.equal(0);
     expect((await money(db)).CASH).to.include({ escrow: 10_000, inFlight: 0, difference: 0 });

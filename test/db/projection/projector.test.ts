@@ -200,7 +200,8 @@ describe("projector", () => {
     const heads = new Map<ActorId, number>();
     for (const { actor, seq } of exchange.entries()) heads.set(actor, seq);
     for (const [actor, seq] of heads) {
-      expect(await waitProjected(db, actor, seq, 8_000), `${actor} up to ${seq}`).to.equal(true);
+      const position = { seq, lineage: "" };
+      expect(await waitProjected(db, actor, position, 8_000), `${actor} up to ${seq}`).to.equal(true);
     }
   }
 
@@ -494,14 +495,16 @@ describe("projector", () => {
     if (last === undefined) throw new Error("no ledger has an entry");
     const { actor, batches } = last;
     const ts = batches.at(-1)?.ts ?? 0;
-    const freshness = new Freshness(db, { head: () => Promise.resolve(1_000_000) });
+    const freshness = new Freshness(db, {
+      position: () => Promise.resolve({ seq: 1_000_000, lineage: "" }),
+    });
     expect(await freshness.hasReached(actor, ts)).to.equal(true);
     const [behind, later] = [freshness.hasReached(actor), freshness.hasReached(actor, ts + 1)];
     expect([await behind, await later]).to.deep.equal([false, false]);
   });
 
   it("gives up waiting for an entry that does not come", async () => {
-    expect(await waitProjected(db, "ledger:3", 1, 30)).to.equal(false);
+    expect(await waitProjected(db, "ledger:3", { seq: 1, lineage: "" }, 30)).to.equal(false);
     expect((await projectedPositions(db, ["ledger:3"])).size).to.equal(0);
   });
 });

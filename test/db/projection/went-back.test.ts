@@ -7,6 +7,7 @@ import { MarketRepair } from "../../../db/projection/repair/market.js";
 import { auditLog } from "../../../db/schema/accounts.js";
 import { reconciliations } from "../../../db/schema/wallets.js";
 import { reconciledSince } from "../../../db/queries/projected.js";
+import { Freshness } from "../../../http/trading/freshness.js";
 import { silentLogger } from "../../../stream/log/logger.js";
 import { actorOf } from "../../../stream/runtime/actors.js";
 import { Instance } from "../../../stream/runtime/instance.js";
@@ -156,6 +157,30 @@ describe("a log that went back", () => {
     expect(await resumedFrom(latest - 1)).to.equal(BOOK);
     expect(errors).to.deep.equal([]);
     cut?.close();
+  });
+
+  it("fails the waits of reads until the rows of its lost entries are removed", async () => {
+    const of = await start(7);
+    of.startProjector();
+    const { marketId } = await of.createMarket();
+    await of.fundTraders();
+    await of.trade(20);
+    await of.projected();
+    await of.keepCopy();
+    await of.trade(60);
+    await of.projected();
+    await of.stopProjector();
+    const actors = [ledgerOf(of.traders[0] ?? ""), marketActor(marketId)];
+    const fresh = (): Promise<readonly boolean[]> => {
+      const freshness = new Freshness(of.db, of.tail);
+      return Promise.all(actors.map((actor) => freshness.hasReached(actor)));
+    };
+    expect(await fresh()).to.deep.equal([true, true]);
+    await of.goBack();
+    expect(await fresh()).to.deep.equal([false, false]);
+    of.startProjector();
+    await of.projected();
+    expect(await fresh()).to.deep.equal([true, true]);
   });
 
   it("is shown by /readyz", async () => {

@@ -101,6 +101,16 @@ describe("readiness", () => {
     await session.close();
   });
 
+  it("counts the entries that the log has lost and the tables still have", async () => {
+    const session = await ProjectionSession.open(database.url);
+    await session.deal();
+    const batch = new ProjectionBatch(new Map());
+    for (let seq = 1; seq <= HEAD + 2; seq += 1) batch.take(entry("ledger:0", seq, []));
+    await session.write(batch);
+    await session.close();
+    expect(await readiness(parts)).to.include({ projectorLag: (SHARDS - 1) * HEAD + 2 });
+  });
+
   it("names halted actors and stays ready, because all others go on", async () => {
     const { exchange } = parts;
     const asked: number[] = [];
