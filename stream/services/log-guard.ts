@@ -5,7 +5,8 @@
 
 import { LEDGER_SHARDS, ledgerActor, partitionOf } from "../../actors/actor.js";
 import type { Clock } from "../log/clock.js";
-import type { Log, LogCondition } from "../log/log.js";
+import { entriesAfter, lineageAt } from "../log/lineage.js";
+import type { Head, Log, LogCondition } from "../log/log.js";
 import type { Logger } from "../log/logger.js";
 
 export interface GuardOptions {
@@ -91,7 +92,8 @@ export class LogGuard {
           log.heads(partition, [actor]),
           log.sizes(partition, [actor]),
         ]);
-        return { behind: (head?.seq ?? 0) - (head?.projected ?? 0), entries: size?.deltas.entries ?? 0 };
+        const behind = head === undefined ? 0 : unprojectedEntries(head);
+        return { behind, entries: size?.deltas.entries ?? 0 };
       }),
     );
     const behind = actors.reduce((sum, actor) => sum + actor.behind, 0);
@@ -144,6 +146,11 @@ export class LogGuard {
     this.#closed = true;
     this.#cancel();
   }
+}
+
+/** Returns the number of entries of an actor that the read model lacks, without the seqs that incarnations leave out. */
+function unprojectedEntries(head: Head): number {
+  return entriesAfter({ seq: head.projected, lineage: lineageAt(head, head.projected) }, head);
 }
 
 function isBeyond({ from, until }: Limit, use: number, wasBeyond: boolean): boolean {

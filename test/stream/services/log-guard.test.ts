@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { ledgerActor } from "../../../actors/actor.js";
 import type { Clock } from "../../../stream/log/clock.js";
 import { LogGuard } from "../../../stream/services/log-guard.js";
+import type { Position } from "../../../stream/log/lineage.js";
 import type { LogCondition } from "../../../stream/log/log.js";
 import { silentLogger } from "../../../stream/log/logger.js";
 import { MemoryLog } from "../../support/log/memory-log.js";
@@ -88,6 +89,28 @@ describe("the guard of the log", () => {
     await become({ memoryUse: 0.75 });
     expect(guard.refusalOf(ORDER)).to.contain("because the database is 10 entries behind");
     await log.markProjected("l3", [{ actor, seq: 9 }]);
+    await become({ memoryUse: 0.75 });
+    expect(guard.refusalOf(ORDER)).not.to.contain("database");
+  });
+
+  it("counts the entries that the database lacks, and not the seqs that an incarnation leaves out", async () => {
+    const actor = ledgerActor(3);
+    const { epoch } = (await log.take("l3", "w", 0)) as { epoch: number };
+    let seq = 0;
+    const commit = async (resumed?: Position): Promise<void> => {
+      const change = { partition: "l3", actor, expectedSeq: seq, cursor: "0-0", entry: "e", resumed };
+      await log.commit({ ownerships: [{ partition: "l3", epoch }], changes: [change] });
+      seq = resumed?.seq ?? seq + 1;
+    };
+    for (let entries = 0; entries < 10; entries += 1) await commit();
+    await log.markProjected("l3", [{ actor, seq: 2 }]);
+    await commit({ seq: 6_000_011, lineage: "second@10@6000011" });
+    await commit();
+    await become({ memoryUse: 0.75 });
+    expect(guard.refusalOf(ORDER)).to.contain("because the database is 10 entries behind");
+    await log.markProjected("l3", [{ actor, seq: 6_000_012 }]);
+    for (let entries = 0; entries < 10; entries += 1) await commit();
+    await log.markProjected("l3", [{ actor, seq: seq - 1 }]);
     await become({ memoryUse: 0.75 });
     expect(guard.refusalOf(ORDER)).not.to.contain("database");
   });
