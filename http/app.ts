@@ -15,7 +15,7 @@ import {
   requestId,
   type EdgeLimits,
 } from "./edge/middleware.js";
-import { localsOf } from "./edge/incoming.js";
+import { type EngineTime, localsOf } from "./edge/incoming.js";
 import { crossOrigin } from "./edge/origins.js";
 import { publicUrlOf } from "./edge/public-url.js";
 import { requestLog, type Logger } from "./edge/request-log.js";
@@ -37,6 +37,7 @@ export interface AppParts extends AdmissionParts {
   /** Every route of both surfaces and of the operators. */
   readonly routes: readonly Route[];
   readonly log: Logger;
+  readonly time: EngineTime;
   readonly metrics: Metrics;
   readonly readiness: () => Promise<Readiness>;
   readonly edge: EdgeLimits;
@@ -74,7 +75,7 @@ export function createApp(parts: AppParts): Express {
   app.enable("strict routing");
   if (parts.trustProxy !== undefined) app.set("trust proxy", parts.trustProxy);
 
-  app.use(requestId);
+  app.use(requestId(parts.time));
   app.use(requestLog(log, (route, status, ms) => metrics.observe(route, status, ms)));
   const slowdown = new Slowdown(paceOfFreeAnswers(edge));
   app.use(edgeRate(edge, slowdown));

@@ -89,7 +89,7 @@ function portsOf(parts: Parts): JobsOptions["ports"] {
   );
   let monthsAtMs = 0;
   const settleEvents = async (eventId?: string): Promise<void> => {
-    for (const settled of await settleFinalEvents(db, { eventId, nowTs: Date.now() })) {
+    for (const settled of await settleFinalEvents(db, { eventId, nowTs: clock.now() })) {
       await invalidations.publish("event", settled);
     }
   };
@@ -102,11 +102,11 @@ function portsOf(parts: Parts): JobsOptions["ports"] {
       for (const market of graded) {
         await queue.enqueue({ ...market, eventId: step.eventId, remediating: false });
       }
-      await finishEventAction(db, step.actionId, Date.now());
+      await finishEventAction(db, step.actionId, clock.now());
       await invalidations.publish("event", step.eventId);
     },
     tradersToRestrict: async () =>
-      formats.active() < RESTRICTIONS_FORMAT ? [] : tradersToRestrict(db, Date.now(), RESTRICTED_AT_ONCE),
+      formats.active() < RESTRICTIONS_FORMAT ? [] : tradersToRestrict(db, clock.now(), RESTRICTED_AT_ONCE),
     restrict: (trader) => restrictTrader(exchange, formats, trader),
     settleFinalEvents: () => settleEvents(),
     restoreWanted: () => restoreWanted(log, archive),
@@ -187,7 +187,7 @@ async function start({
       logger,
       clock,
     });
-    const jobs = await startJobs({ redisUrl: log.url, exchange, ports, log: logger });
+    const jobs = await startJobs({ redisUrl: log.url, exchange, ports, log: logger, clock });
     const onError = (error: unknown): void =>
       logger.warn({ err: error }, "cannot check for expired gateways");
     const services = new ServiceConnection({ url: log.url });

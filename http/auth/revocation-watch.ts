@@ -9,6 +9,7 @@ import { keysToRecheck } from "../../db/queries/accounts/keys.js";
 import { revokedAmong } from "../../db/queries/accounts/revoked-tokens.js";
 import type { Bridge } from "../../stream/ws/bridge.js";
 import type { Caller } from "../../stream/ws/ports.js";
+import type { EngineTime } from "../edge/incoming.js";
 import { refuseLocation, type Locations } from "../geo/locations.js";
 import { refuseInactive } from "../request/account-state.js";
 import { Refused } from "../request/errors.js";
@@ -18,6 +19,7 @@ export interface RevocationWatchParts {
   readonly db: Database;
   readonly reference: Pick<Reference, "find" | "isOver" | "invalidate" | "onChange">;
   readonly locations: Locations;
+  readonly time: Pick<EngineTime, "now">;
   readonly sockets: Pick<Bridge, "callers" | "expel">;
   readonly onError: (error: unknown) => void;
 }
@@ -42,7 +44,7 @@ export class RevocationWatch {
     this.#parts = parts;
     this.#unsubscribe = parts.reference.onChange((change) => this.#onChange(change));
     this.#expiring = setInterval(
-      () => parts.sockets.expel((caller) => expiryOf(caller, Date.now())),
+      () => parts.sockets.expel((caller) => expiryOf(caller, parts.time.now())),
       EXPIRY_MS,
     );
     this.#sweeping = setInterval(() => this.#sweep(), SWEEP_MS);
@@ -96,14 +98,14 @@ export class RevocationWatch {
   }
 
   async #reasonToClose(caller: Caller): Promise<string | undefined> {
-    const { reference, locations } = this.#parts;
+    const { reference, locations, time } = this.#parts;
     const { keyId, traderId, address: ip, session } = caller;
     const key = await reference.find(keyId);
     if (key === undefined) return "KEY_REVOKED";
     if (session !== undefined && (await reference.isOver(traderId, session))) return "SESSION_ENDED";
     try {
       refuseInactive(key.state, true);
-      await refuseLocation(locations, { traderId, ip, purpose: "read", nowMs: Date.now() });
+      await refuseLocation(locations, { traderId, ip, purpose: "read", nowMs: time.now() });
     } catch (error) {
       if (error instanceof Refused) return error.code;
       throw error;
@@ -121,7 +123,7 @@ export class RevocationWatch {
 
   /** Invalidates the cached facts about callers that may have been revoked, so that these callers are checked again. */
   async #invalidateRevoked(): Promise<void> {
-    const { db, reference, sockets } = this.#parts;
+    const { db, reference, time, sockets } = this.#parts;
     const keyIds = new Set<string>();
     const sessionIds = new Set<string>();
     for (const { keyId, session } of sockets.callers()) {
@@ -129,7 +131,7 @@ export class RevocationWatch {
       if (session !== undefined) sessionIds.add(session.sessionId);
     }
     if (keyIds.size === 0) return;
-    const nowTs = Date.now();
+    const nowTs = time.now();
     for (const { keyId, traderId } of await keysToRecheck(db, [...keyIds], {
       nowTs,
       sinceTs: nowTs - RECENT_MS,

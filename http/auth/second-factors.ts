@@ -3,6 +3,7 @@
 import type { Database, Queries } from "../../db/database.js";
 import { enrollTotp, offerTotp, takeRecoveryCode, takeTotpStep } from "../../db/queries/accounts/sign-ins.js";
 import { findTrader, type Trader } from "../../db/queries/accounts/traders.js";
+import type { Incoming } from "../edge/incoming.js";
 import type { Seal } from "./seal.js";
 import { digestOf, newRecoveryCodes, newSecret, stepOf, uriOf } from "./totp.js";
 
@@ -38,12 +39,12 @@ export class SecondFactors {
     db: Queries,
     traderId: string,
     code: string,
-    { nowMs, endedTs }: { readonly nowMs: number; readonly endedTs: number },
+    { from, endedTs }: { readonly from: Pick<Incoming, "receivedMs" | "heldMs">; readonly endedTs: number },
   ): Promise<string[] | undefined> {
     const { seal } = this.parts;
     const sealed = (await findTrader(db, traderId))?.totpOffer ?? undefined;
     const secret = sealed === undefined ? undefined : seal.open(sealed, traderId);
-    const step = secret === undefined ? undefined : stepOf(secret, code, nowMs);
+    const step = secret === undefined ? undefined : stepOf(secret, code, from);
     if (sealed === undefined || step === undefined) return undefined;
     const recoveryCodes = newRecoveryCodes();
     const recoveryDigests = recoveryCodes.map(digestOf);
@@ -52,12 +53,16 @@ export class SecondFactors {
   }
 
   /** Uses up a one-time password or a recovery code of the account. Returns false for a wrong or used one. */
-  async accepts({ traderId, totpSecret }: Trader, code: string, nowMs: number): Promise<boolean> {
+  async accepts(
+    { traderId, totpSecret }: Trader,
+    code: string,
+    from: Pick<Incoming, "receivedMs" | "heldMs">,
+  ): Promise<boolean> {
     const { db, seal } = this.parts;
     if (!/^\d{6}$/.test(code)) return takeRecoveryCode(db, traderId, digestOf(code));
     // A secret that was encrypted under another JWT_WEB_SECRET does not open; recovery codes still work.
     const secret = totpSecret === null ? undefined : seal.open(totpSecret, traderId);
-    const step = secret === undefined ? undefined : stepOf(secret, code, nowMs);
+    const step = secret === undefined ? undefined : stepOf(secret, code, from);
     return step !== undefined && takeTotpStep(db, traderId, step);
   }
 }

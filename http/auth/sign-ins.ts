@@ -32,7 +32,7 @@ export interface Proof {
   readonly code?: string | undefined;
 }
 
-type Sender = Pick<Incoming, "ip" | "receivedMs">;
+type Sender = Pick<Incoming, "ip" | "receivedMs" | "heldMs">;
 
 /** Rates over all gateways of one address: of sign-ins, and of registrations, which show whether an e-mail is known. */
 const ATTEMPTS: TokenBucket = { name: "attempts", capacity: 300, refill: 5, periodMs: 1_000 };
@@ -129,7 +129,7 @@ export class SignIns {
       const guesses = [`web-account:${account.traderId}`, WRONG_CODES] as const;
       const isCounted = turn.preferred !== true;
       if (isCounted) await this.#spend(...guesses);
-      if (!(await secondFactors.accepts(account, code, from.receivedMs))) return undefined;
+      if (!(await secondFactors.accepts(account, code, from))) return undefined;
       if (isCounted) await this.#spend(...guesses, -1);
       return account;
     });

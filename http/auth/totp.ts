@@ -1,6 +1,7 @@
 /** One-time passwords by time (TOTP, RFC 6238, with the parameters that every authenticator app takes), and recovery codes. */
 
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import type { Incoming } from "../edge/incoming.js";
 
 const STEP_MS = 30_000;
 const DIGITS = 6;
@@ -45,8 +46,18 @@ export function codeAt(secret: string, nowMs: number): string {
   return codeOf(secret, Math.floor(nowMs / STEP_MS));
 }
 
-/** Returns the time step whose one-time password a text is, if that is the step of the time or one beside it. */
-export function stepOf(secret: string, code: string, nowMs: number): number | undefined {
+/** Time of a request. */
+type Moment = Pick<Incoming, "receivedMs" | "heldMs">;
+
+/**
+ * Returns the time step whose one-time password a text is, if that is the step of the request or one beside it. While a
+ * jump of the clock of Redis is held, its steps count too: an operator who signs in may want to confirm the jump.
+ */
+export function stepOf(secret: string, code: string, { receivedMs, heldMs }: Moment): number | undefined {
+  return stepNear(secret, code, receivedMs) ?? stepNear(secret, code, receivedMs - heldMs);
+}
+
+function stepNear(secret: string, code: string, nowMs: number): number | undefined {
   const given = Buffer.from(code);
   const now = Math.floor(nowMs / STEP_MS);
   const steps = Array.from({ length: 2 * STEPS_OFF + 1 }, (_, index) => now - STEPS_OFF + index);

@@ -51,7 +51,8 @@ export class WebTokens {
 
   constructor(
     secret: string,
-    private readonly nowMs: () => number = Date.now,
+    /** Returns engine time (Unix ms). */
+    private readonly nowMs: () => number,
   ) {
     this.#secret = createSecretKey(Buffer.from(secret));
   }

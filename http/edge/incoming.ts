@@ -5,14 +5,25 @@ import type { KeyAlgorithm } from "../auth/canonical.js";
 import type { Turn } from "./senders/turns.js";
 import type { Target } from "./target.js";
 
-/** Request as it arrived: exact bytes, nothing interpreted. `receivedMs` is in Unix ms. */
+/** Time of the service (`EngineClock`). */
+export interface EngineTime {
+  /** Returns engine time (Unix ms). */
+  now(): number;
+  /** Engine time less the time of Redis, in ms, while a jump of its clock is held; else 0. */
+  readonly heldMs: number;
+}
+
+/** Request as it arrived: exact bytes, nothing interpreted. */
 export interface Incoming {
   readonly requestId: string;
   readonly method: string;
   readonly target: Target;
   readonly body: Buffer;
   readonly ip: string;
+  /** Engine time at which it is read (Unix ms). */
   readonly receivedMs: number;
+  /** Engine time less the time of Redis then, in ms, while a jump of its clock is held; else 0. */
+  readonly heldMs: number;
   /** Returns the value of a header that was sent once, `undefined` when it is absent, and `REPEATED` otherwise. */
   header(name: string): string | undefined | typeof REPEATED;
 }
@@ -31,6 +42,7 @@ export interface LogNotes {
 }
 
 interface Locals {
+  time?: EngineTime;
   requestId?: string;
   ip?: string;
   /** Name under which the requests of the address are counted. */
@@ -63,14 +75,22 @@ function soleHeader(req: Request, name: string): string | undefined | typeof REP
 
 /** Returns the gathered facts as the request that a route reads. */
 export function incomingOf(req: Request, res: Response): Incoming {
-  const { requestId = "", ip = "", target = { path: "", query: "" }, body = Buffer.alloc(0) } = localsOf(res);
+  const {
+    time,
+    requestId = "",
+    ip = "",
+    target = { path: "", query: "" },
+    body = Buffer.alloc(0),
+  } = localsOf(res);
+  if (time === undefined) throw new Error("the middleware of this request has not run");
   return {
     requestId,
     method: req.method,
     target,
     body,
     ip,
-    receivedMs: Date.now(),
+    receivedMs: time.now(),
+    heldMs: time.heldMs,
     header: (name) => soleHeader(req, name),
   };
 }

@@ -6,7 +6,7 @@ import { Refused } from "../request/errors.js";
 import { MAX_BODY_BYTES } from "../request/limits.js";
 import { subscriberOf } from "../geo/addresses.js";
 import { REQUEST_ID } from "./headers.js";
-import { localsOf } from "./incoming.js";
+import { type EngineTime, localsOf } from "./incoming.js";
 import { readTarget } from "./target.js";
 import { MemoryBuckets, type BucketSize } from "../request/throttle.js";
 import { refuseAtEdge } from "./refusals.js";
@@ -29,18 +29,21 @@ const SHARE_OF_FREE_ANSWERS = 20;
 const CLOSE = { Connection: "close" };
 
 /**
- * Gives the request a new id, which its log line has, and stores its address and its sender. An id that the client sent is
- * ignored.
+ * Gives the request a new id, which its log line has, and stores its address, its sender and the clock that it is judged
+ * by. An id that the client sent is ignored.
  */
-export const requestId: RequestHandler = (req, res, next) => {
-  const id = randomUUID();
-  const locals = localsOf(res);
-  locals.requestId = id;
-  locals.ip = req.ip ?? "";
-  locals.sender = subscriberOf(locals.ip);
-  res.set(REQUEST_ID, id);
-  next();
-};
+export function requestId(time: EngineTime): RequestHandler {
+  return (req, res, next) => {
+    const id = randomUUID();
+    const locals = localsOf(res);
+    locals.time = time;
+    locals.requestId = id;
+    locals.ip = req.ip ?? "";
+    locals.sender = subscriberOf(locals.ip);
+    res.set(REQUEST_ID, id);
+    next();
+  };
+}
 
 /** Returns the pace of the answers to the refusals and repeats of a sender (contract section 5.20). */
 export function paceOfFreeAnswers({ ratePerSecond }: EdgeLimits): BucketSize {

@@ -47,7 +47,7 @@ export class Cache<Value> {
   constructor(
     private readonly load: (key: string) => Promise<Value | undefined>,
     private readonly options: CacheOptions,
-    private readonly nowMs: () => number = Date.now,
+    private readonly nowMs: () => number = () => performance.now(),
   ) {}
 
   /** Returns the value of a key, or `undefined` when there is none. Throws the errors of the load. */

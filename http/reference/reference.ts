@@ -22,6 +22,7 @@ import { stateOf } from "../../db/queries/accounts/restrictions.js";
 import { findTrader, type Trader } from "../../db/queries/accounts/traders.js";
 import { Cache } from "./cache.js";
 import { hasEnded, type WebToken } from "../auth/web-tokens.js";
+import type { EngineTime } from "../edge/incoming.js";
 import type { LiveKey } from "../request/callers.js";
 import { geoTable, type GeoTable } from "../geo/geo-table.js";
 import type { KeyDirectory } from "../auth/signatures.js";
@@ -87,6 +88,7 @@ export class Reference implements KeyDirectory {
   constructor(
     private readonly db: Database,
     private readonly freshness: Pick<Freshness, "market">,
+    private readonly time: Pick<EngineTime, "now">,
   ) {
     const cached = <Value>(
       ttlMs: number,
@@ -315,7 +317,7 @@ export class Reference implements KeyDirectory {
       publicKey: createPublicKey({ key: key.publicKeyDer, format: "der", type: "spki" }),
       expiresTs: key.expiresTs ?? undefined,
       kyc: trader.kyc,
-      state: stateOf(trader, Date.now()),
+      state: stateOf(trader, this.time.now()),
     };
   }
 }

@@ -98,7 +98,7 @@ export class MemoryBuckets {
 
   constructor(
     private readonly size: BucketSize,
-    private readonly nowMs: () => number = Date.now,
+    private readonly nowMs: () => number = () => performance.now(),
     private readonly maxSubjects = 100_000,
   ) {}
 

@@ -67,7 +67,7 @@ export function ticketRoutes({ db, tickets }: TicketParts) {
     },
     run: async ({ caller, body, incoming }) => {
       const meaning = await meaningOf(caller, body.keyId, incoming.receivedMs);
-      const expiresAt = Date.now() + LIFE_MS;
+      const expiresAt = incoming.receivedMs + LIFE_MS;
       const ticket = await tickets.issue(JSON.stringify(meaning), LIFE_MS);
       return { body: { ticket, expiresAt }, headers: { "Cache-Control": "no-store" } };
     },

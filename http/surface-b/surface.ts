@@ -5,6 +5,7 @@ import type { TokenBuckets } from "../../stream/services/token-buckets.js";
 import type { Replicas } from "../../stream/ws/market/replicas.js";
 import type { Exchange } from "../../stream/log/ports.js";
 import type { Passwords } from "../auth/passwords/passwords.js";
+import type { EngineTime } from "../edge/incoming.js";
 import type { Reference } from "../reference/reference.js";
 import type { Route } from "../request/route.js";
 import type { Freshness, ReadModel } from "../trading/freshness.js";
@@ -23,6 +24,7 @@ interface EmmParts {
   readonly db: Database;
   readonly replicas: Replicas;
   readonly reference: Reference;
+  readonly time: EngineTime;
   readonly freshness: Freshness;
   readonly reads: ReadModel;
   readonly trading: Trading;
@@ -44,7 +46,7 @@ interface EmmSurface {
 /** Creates surface B. Throws `UnusableServiceKey` for a key that cannot be used. */
 export function createEmmSurface(parts: EmmParts): EmmSurface {
   const { db, reference, passwords, buckets } = parts;
-  const tokens = new ServiceTokens(parts.serviceKeys);
+  const tokens = new ServiceTokens(parts.serviceKeys, () => parts.time.now());
   const eventMarkets = new EventMarkets(parts);
   const openMarkets = new OpenMarkets(db, reference);
   return {

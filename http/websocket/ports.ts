@@ -11,6 +11,7 @@ import type {
   Refused as StreamRefused,
   Trading as StreamTrading,
 } from "../../stream/ws/ports.js";
+import type { EngineTime } from "../edge/incoming.js";
 import { refuseLocation, type Locations } from "../geo/locations.js";
 import type { Reference } from "../reference/reference.js";
 import { refuseInactive, refuseUnverified } from "../request/account-state.js";
@@ -29,6 +30,7 @@ export interface StreamPortParts {
   readonly reference: Reference;
   readonly trading: Trading;
   readonly locations: Locations;
+  readonly time: Pick<EngineTime, "now">;
 }
 
 /** Returns refusals as values. Throws `Unavailable` when a part of the exchange cannot be reached. */
@@ -44,7 +46,7 @@ async function answered<Answer>(work: () => Promise<Answer>): Promise<Answer | S
 }
 
 /** Places and cancels for a socket, with the checks of the REST routes except throttling. */
-export function streamTrading({ reference, trading, locations }: StreamPortParts): StreamTrading {
+export function streamTrading({ reference, trading, locations, time }: StreamPortParts): StreamTrading {
   const checkCaller = async (caller: Caller, purpose: "placing" | "canceling"): Promise<void> => {
     const key = await reference.find(caller.keyId);
     if (key === undefined)
@@ -58,7 +60,7 @@ export function streamTrading({ reference, trading, locations }: StreamPortParts
     refuseInactive(key.state, purpose === "canceling");
     if (purpose === "canceling") return;
     const { traderId, address } = caller;
-    await refuseLocation(locations, { traderId, ip: address, purpose, nowMs: Date.now() });
+    await refuseLocation(locations, { traderId, ip: address, purpose, nowMs: time.now() });
     refuseUnverified(key.kyc);
   };
   return {

@@ -178,7 +178,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
     });
     await formats.start();
     closing.push(() => formats.stop());
-    // Workers compare the deadlines of commands with engine time.
+    // Workers compare the deadlines of commands with engine time, and gateways the timestamps and expiries of callers.
     const clock = await EngineClock.start({
       log,
       clock: systemClock,
@@ -201,7 +201,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
     const heads = { position: (actor: ActorId) => orUnavailable(tail.position(actor)) };
     const freshness = new Freshness(db, heads);
     const reads = { db: readDb, freshness: readDb === db ? freshness : new Freshness(readDb, heads) };
-    const reference = new Reference(db, freshness);
+    const reference = new Reference(db, freshness, clock);
     const invalidations = new Invalidations(log);
     const copy = readDb === db ? undefined : new Replica(db, readDb);
     const tables = new ReadModelTime({ log, copy, clock: systemClock, logger });
@@ -253,7 +253,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
     const longWork = new LongWork();
     const throttle = settings.throttle ?? sharedThrottle(buckets);
     const signatures = new Signatures(brand, reference);
-    const tokens = new WebTokens(settings.jwtWebSecret);
+    const tokens = new WebTokens(settings.jwtWebSecret, () => clock.now());
     const passwords = new Passwords(settings.passwordCost);
     const seal = new Seal(settings.jwtWebSecret, "one-time passwords");
     const secondFactors = new SecondFactors({ db, seal, issuer: brand });
@@ -273,6 +273,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       exchange,
       replicas,
       reference,
+      time: clock,
       freshness,
       reads,
       trading,
@@ -311,7 +312,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
     const difference = differenceReader(db);
     const healthHistory = new HealthHistory({
       shared: new SharedSamples({ connection: services, name: "health", kept: KEPT_SAMPLES }),
-      clock: systemClock,
+      clock,
       readiness: ready,
       difference,
       reports: () => reports.latest(),
@@ -374,7 +375,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       replicas,
       wallets,
       disconnects: lease,
-      trading: streamTrading({ reference, trading, locations }),
+      trading: streamTrading({ reference, trading, locations, time: clock }),
       catalog,
       throttle,
       longWork,
@@ -383,7 +384,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       onError,
       sandbox,
     });
-    const revocations = new RevocationWatch({ db, reference, locations, sockets, onError });
+    const revocations = new RevocationWatch({ db, reference, locations, time: clock, sockets, onError });
     closing.push(() => revocations.stop());
     const reporter = new ProcessReporter({
       log,
@@ -445,6 +446,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       ...admission,
       routes: [...routes, ...emm.routes],
       log: logger,
+      time: clock,
       metrics,
       readiness: ready,
       edge: settings.edge,

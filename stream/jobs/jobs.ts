@@ -1,6 +1,7 @@
 /** Workers of the `jobs` role. BullMQ only drives them; the market actor alone decides and remembers payouts. */
 
 import { Queue, UnrecoverableError, Worker } from "bullmq";
+import type { Clock } from "../log/clock.js";
 import type { Logger } from "../log/logger.js";
 import type { Exchange } from "../log/ports.js";
 import { connectJobs, JOBS_PREFIX } from "./connection.js";
@@ -17,6 +18,8 @@ export interface JobsOptions {
     marketSettled(job: SettlementJob): Promise<void>;
   };
   readonly log: Logger;
+  /** Engine time. */
+  readonly clock: Pick<Clock, "now">;
   /** Prefix of the job keys; tests set it to stay apart from each other. */
   readonly prefix?: string | undefined;
   /** Interval of the sweep, in ms (default 3,000). */
@@ -38,7 +41,7 @@ const SETTLEMENTS = 8;
 
 /** Starts the workers. Resolves once Redis has answered. */
 export async function startJobs(options: JobsOptions): Promise<RunningJobs> {
-  const { redisUrl, exchange, ports, log } = options;
+  const { redisUrl, exchange, ports, log, clock } = options;
   const prefix = options.prefix ?? JOBS_PREFIX;
   const lockMs = options.lockMs ?? LOCK_MS;
   const connection = connectJobs(redisUrl, "work");
@@ -75,7 +78,7 @@ export async function startJobs(options: JobsOptions): Promise<RunningJobs> {
   settlements.on("completed", ({ data }) => log.info({ job: data }, "a settlement is finished"));
 
   const sweepQueue = new Queue(SWEEP_QUEUE, { connection, prefix });
-  const sweeps = new Worker(SWEEP_QUEUE, () => sweep(ports, log, Date.now()), common);
+  const sweeps = new Worker(SWEEP_QUEUE, () => sweep(ports, log, clock.now()), common);
   const onError = (error: Error): void => log.warn({ err: error }, "the job queues failed");
   settlements.on("error", onError);
   sweeps.on("error", onError);

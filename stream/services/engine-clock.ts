@@ -46,6 +46,7 @@ export class EngineClock implements Clock {
   /** Correction in the present interval, in ms. */
   #correctionMs = 0;
   #confirmed = 0;
+  #heldMs = 0;
   /** The engine time that the workers had recorded at the last sample of the start, and how often it was the same. */
   #recordedMs: number | undefined;
   #sameRecords = 0;
@@ -76,6 +77,11 @@ export class EngineClock implements Clock {
     const elapsedMs = this.monotonic() - this.#atMonotonicMs;
     const correctedMs = this.#correctionMs * Math.min(1, elapsedMs / SAMPLE_MS);
     return Math.floor((this.#atMs ?? 0) + elapsedMs + correctedMs);
+  }
+
+  /** Engine time less the time of the log, in ms, while a jump of the log's clock is held; else 0. */
+  get heldMs(): number {
+    return this.#heldMs;
   }
 
   monotonic(): number {
@@ -141,6 +147,7 @@ export class EngineClock implements Clock {
   /** Follows the time of the log, which puts engine time at `targetMs`. */
   async #receive(time: LogTime, targetMs: number): Promise<void> {
     const { logger, sets } = this.#options;
+    this.#heldMs = time.heldMs;
     if (this.#atMs === undefined) {
       this.#confirmed = time.confirmed;
       if (this.#mayHaveJumped(time, targetMs)) return;

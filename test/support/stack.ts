@@ -294,7 +294,7 @@ async function startBackground(
     );
   const queue = openSettlementQueue(log.url);
   const settleEvents = async (): Promise<void> => {
-    for (const eventId of await settleFinalEvents(db, { nowTs: Date.now() })) {
+    for (const eventId of await settleFinalEvents(db, { nowTs: clock.now() })) {
       await invalidations.publish("event", eventId);
     }
   };
@@ -302,6 +302,7 @@ async function startBackground(
     redisUrl: log.url,
     exchange,
     log: logger,
+    clock,
     sweepEveryMs: SWEEP_MS,
     ports: {
       unsettled: () => unsettledMarkets(db),
@@ -309,10 +310,10 @@ async function startBackground(
       unfinishedSteps: (beforeTs) => unfinishedEventActions(db, beforeTs),
       async finishStep(step) {
         await driveEventStep(exchange, step, await allMarkets(db, { eventId: step.eventId }));
-        await finishEventAction(db, step.actionId, Date.now());
+        await finishEventAction(db, step.actionId, clock.now());
       },
       tradersToRestrict: async () =>
-        format < RESTRICTIONS_FORMAT ? [] : tradersToRestrict(db, Date.now(), 100),
+        format < RESTRICTIONS_FORMAT ? [] : tradersToRestrict(db, clock.now(), 100),
       restrict: (trader) => restrictTrader(exchange, formats, trader),
       settleFinalEvents: settleEvents,
       restoreWanted: () => restoreWanted(log, archive),

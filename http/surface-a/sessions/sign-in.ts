@@ -145,7 +145,7 @@ export function signInRoutes({ db, signIns, secondFactors, tokens, changes }: Si
       const recoveryCodes = await signIns.check(account, incoming, () =>
         db.transaction(async (tx) => {
           const codes = await secondFactors.enroll(tx, traderId, body.code, {
-            nowMs: incoming.receivedMs,
+            from: incoming,
             endedTs,
           });
           if (codes !== undefined)

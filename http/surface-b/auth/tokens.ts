@@ -122,14 +122,14 @@ function parse<T>(schema: z.core.$ZodType<T>, part: string): T | undefined {
   }
 }
 
-/** Creates and reads tokens. The constructor throws `UnusableServiceKey` for a key that cannot be used. */
+/** Creates and reads tokens. `nowMs` returns engine time (Unix ms). The constructor throws `UnusableServiceKey` for a key that cannot be used. */
 export class ServiceTokens {
   readonly #signing: ServiceKey;
   readonly #sign: (text: string) => Buffer;
   readonly #keys: ReadonlyMap<string, ServiceKey>;
   readonly #nowMs: () => number;
 
-  constructor(keys: ServiceKeys, nowMs: () => number = Date.now) {
+  constructor(keys: ServiceKeys, nowMs: () => number) {
     this.#signing = keyOf(keys.signing);
     if (this.#signing.sign === undefined)
       throw new UnusableServiceKey("is a public key, which cannot sign tokens");

@@ -84,7 +84,7 @@ export class EventMarkets {
   readonly #sweeping: ReturnType<typeof setInterval>;
   readonly #nowMs: () => number;
 
-  constructor(parts: EventMarketsParts, nowMs: () => number = Date.now) {
+  constructor(parts: EventMarketsParts, nowMs: () => number = () => performance.now()) {
     this.#parts = parts;
     this.#nowMs = nowMs;
     this.#descriptions = new Cache((eventId) => this.#describe(eventId), {

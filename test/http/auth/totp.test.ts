@@ -19,11 +19,22 @@ describe("one-time passwords", () => {
 
   it("are accepted for a time step before and after their own", () => {
     const now = 1_790_000_000_000;
+    const at = { receivedMs: now, heldMs: 0 };
     const step = Math.floor(now / 30_000);
-    const steps = [-2, -1, 0, 1, 2].map((off) => stepOf(SECRET, codeAt(SECRET, now + off * 30_000), now));
+    const steps = [-2, -1, 0, 1, 2].map((off) => stepOf(SECRET, codeAt(SECRET, now + off * 30_000), at));
     expect(steps).to.deep.equal([undefined, step - 1, step, step + 1, undefined]);
     for (const wrong of ["", "12345", "1234567", "１２３４５６", "abcdef"])
-      expect(stepOf(SECRET, wrong, now), wrong).to.equal(undefined);
+      expect(stepOf(SECRET, wrong, at), wrong).to.equal(undefined);
+  });
+
+  it("are accepted at both times while a jump of the clock of Redis is held", () => {
+    const now = 1_790_000_000_000;
+    for (const heldMs of [3_600_000, -3_600_000]) {
+      const steps = [0, heldMs, -heldMs].map((off) =>
+        stepOf(SECRET, codeAt(SECRET, now + off), { receivedMs: now, heldMs }),
+      );
+      expect(steps).to.deep.equal([Math.floor(now / 30_000), undefined, Math.floor((now - heldMs) / 30_000)]);
+    }
   });
 
   it("have secrets of 160 random bits, which apps read from a URI", () => {

@@ -42,7 +42,7 @@ describe("a sign-in for whose password there is no place", () => {
       },
     });
     const signIn = async (ip: string, email = "a@example.com"): Promise<string> => {
-      const from = { ip, receivedMs: Date.now() };
+      const from = { ip, receivedMs: Date.now(), heldMs: 0 };
       const error: unknown = await signIns
         .signIn(email, { password: "x" }, from)
         .catch((refused: unknown) => refused);

@@ -127,8 +127,8 @@ export async function makeWorld(stack: Stack): Promise<World> {
   const deletedToken = await tokenOf(deleted);
   await operator(`DELETE /admin/v1/emm-clients/${deleted.clientId}`);
 
-  const elsewhere = new WebTokens(OTHER_SECRET);
-  const elsewhereB = new ServiceTokens({ signing: OTHER_SECRET, accepted: [] });
+  const elsewhere = new WebTokens(OTHER_SECRET, Date.now);
+  const elsewhereB = new ServiceTokens({ signing: OTHER_SECRET, accepted: [] }, Date.now);
   const me = await operator("GET /v3/session");
   const unknown: TestKey = { key: { ...makeKey(), keyId: randomUUID() }, brand };
   const { key: tradingKey } = trader.trading;

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
+import { systemClock } from "../../../stream/log/clock.js";
 import { startStack, type Stack } from "../../support/stack.js";
 import { newMarket } from "../../support/traders.js";
 import { Reference } from "../../../http/reference/reference.js";
@@ -25,7 +26,11 @@ describe("the markets that the stream lists", function () {
     const absent = connect("postgres://nobody@127.0.0.1:1/none");
     let current = db;
     try {
-      const reference = new Reference(absent, { market: (marketId) => findMarket(current, marketId) });
+      const reference = new Reference(
+        absent,
+        { market: (marketId) => findMarket(current, marketId) },
+        systemClock,
+      );
       const catalog = streamCatalog(reference);
       await reference.market(two);
       expect([...(await catalog.listed([one, two, unknown]))]).to.deep.equal([one]);
@@ -46,7 +51,7 @@ describe("the keys and clients that do not exist", () => {
     let queries = 0;
     db.$client.on("acquire", () => (queries += 1));
     try {
-      const reference = new Reference(db, { market: (marketId) => findMarket(db, marketId) });
+      const reference = new Reference(db, { market: (marketId) => findMarket(db, marketId) }, systemClock);
       const finds = [(id: string) => reference.find(id), (id: string) => reference.client(id)];
       for (const find of finds) {
         queries = 0;

@@ -258,7 +258,7 @@ describe("keys, subaccounts and transfers", function () {
     expect(minted.status).to.equal(201);
     const one = await manage("GET", `/v3/keys/${String(minted.json["keyId"])}`);
     expect(one.json).to.include({ scope: "management::read", fingerprint: minted.json["fingerprint"] });
-    const late = { name: "late", ...key(), expiresAt: Date.now() - 1 };
+    const late = { name: "late", ...key(), expiresAt: Date.now() - 1_000 };
     expect(said(await manage("POST", "/v3/keys", late))).to.equal("400 INVALID_BODY");
     const token = await login(stack.url, trader.account);
     const body = JSON.stringify({ name: "second", ...key() });

@@ -118,9 +118,9 @@ describe("the tokens of surface B", () => {
 
   it("survive a change of keys when each gateway accepts the key of the other", () => {
     const next = ed25519();
-    const old = new ServiceTokens({ signing: SECRET, accepted: [next.open] });
-    const changed = new ServiceTokens({ signing: next.own, accepted: [SECRET] });
-    const over = new ServiceTokens({ signing: next.own, accepted: [] });
+    const old = new ServiceTokens({ signing: SECRET, accepted: [next.open] }, Date.now);
+    const changed = new ServiceTokens({ signing: next.own, accepted: [SECRET] }, Date.now);
+    const over = new ServiceTokens({ signing: next.own, accepted: [] }, Date.now);
     const [first, second] = [old.mint(WHO), changed.mint(WHO)];
     for (const tokens of [old, changed]) {
       expect(tokens.read(first)).to.deep.equal(WHO);
@@ -131,7 +131,7 @@ describe("the tokens of surface B", () => {
   });
 
   it("are refused when a public key was used as the secret", () => {
-    const tokens = new ServiceTokens({ signing: pair.own, accepted: [] });
+    const tokens = new ServiceTokens({ signing: pair.own, accepted: [] }, Date.now);
     const good = tokens.mint(WHO);
     const text = `${part({ ...read(good, 0), alg: "HS256" })}.${good.split(".")[1] ?? ""}`;
     const mac = createHmac("sha256", pair.open).update(text).digest("base64url");
@@ -147,9 +147,9 @@ describe("the tokens of surface B", () => {
       "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----",
     ];
     for (const signing of unusable) {
-      expect(() => new ServiceTokens({ signing, accepted: [] })).to.throw(UnusableServiceKey);
+      expect(() => new ServiceTokens({ signing, accepted: [] }, Date.now)).to.throw(UnusableServiceKey);
     }
-    const oneLine = new ServiceTokens({ signing: pair.own.replaceAll("\n", "\\n"), accepted: [] });
+    const oneLine = new ServiceTokens({ signing: pair.own.replaceAll("\n", "\\n"), accepted: [] }, Date.now);
     expect(oneLine.algorithm).to.equal("EdDSA");
   });
 });

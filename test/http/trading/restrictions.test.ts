@@ -130,7 +130,7 @@ describe("the state of a trader", function () {
     );
     const longer = { until: endTs + 1 };
     expect(resultOf(await session("POST /v3/session/self-exclusion", longer))).to.equal("200");
-    for (const wrong of [Date.now() - 1, Math.floor(endTs / 1_000)])
+    for (const wrong of [Date.now() - 1_000, Math.floor(endTs / 1_000)])
       expect(resultOf(await session("POST /v3/session/self-exclusion", { until: wrong }))).to.equal(
         "400 INVALID_BODY",
       );

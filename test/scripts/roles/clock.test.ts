@@ -1,10 +1,15 @@
-import { expect } from "chai";
 import { randomUUID } from "node:crypto";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { expect } from "chai";
 import { ledgerShardOf } from "../../../actors/actor.js";
+import { freePort } from "../../../scripts/embedded/ports.js";
 import { systemClock } from "../../../stream/log/clock.js";
 import { LogExchange } from "../../../stream/log/exchange.js";
 import { silentLogger } from "../../../stream/log/logger.js";
 import { RedisLog } from "../../../stream/redis/redis-log.js";
+import { bearerCalls, callsOf, openCalls, resultOf, type Calls } from "../../http/calls.js";
 import { pause } from "../../stream/log/support.js";
 import {
   createMarket,
@@ -15,6 +20,8 @@ import {
 } from "../../support/exchange/commands.js";
 import { RoleProcess } from "../../support/role-process.js";
 import { type FreshRedis, freshRedis } from "../../support/servers.js";
+import { BRAND, startStack, type Stack } from "../../support/stack.js";
+import { newMarket, newTrader, type TestTrader } from "../../support/traders.js";
 import { until } from "../../support/until.js";
 
 const HOUR_MS = 3_600_000;
@@ -27,6 +34,7 @@ const STEPPING = `
   process.on("SIGUSR2", () => { offMs = ${HOUR_MS}; });
   process.on("SIGWINCH", () => { offMs = -${HOUR_MS}; });
 `;
+const STEPPED = `data:text/javascript,${encodeURIComponent(STEPPING)}`;
 
 describe("a worker whose wall clock steps", function () {
   this.timeout(60_000);
@@ -42,8 +50,7 @@ describe("a worker whose wall clock steps", function () {
     log = await RedisLog.open({ url: redis.url });
     exchange = new LogExchange({ log, clock: systemClock, logger: silentLogger, newId: randomUUID });
     await exchange.start();
-    const code = `data:text/javascript,${encodeURIComponent(STEPPING)}`;
-    worker = new RoleProcess("worker", { REDIS_URL: redis.url, NODE_OPTIONS: `--import ${code}` });
+    worker = new RoleProcess("worker", { REDIS_URL: redis.url, NODE_OPTIONS: `--import ${STEPPED}` });
     await worker.ready;
   });
 
@@ -86,5 +93,59 @@ describe("a worker whose wall clock steps", function () {
     }
     expect(await openOrders()).to.equal(3);
     expect((await log.clockReport()).heldMs).to.equal(0);
+  });
+});
+
+describe("a gateway whose wall clock steps", function () {
+  this.timeout(120_000);
+  let stack: Stack;
+  let gateway: RoleProcess;
+  let url: string;
+  const dataDir = fs.mkdtempSync(path.join(os.tmpdir(), "overround-test-"));
+
+  before(async () => {
+    stack = await startStack();
+    const port = await freePort();
+    url = `http://127.0.0.1:${port}`;
+    gateway = new RoleProcess("gateway", {
+      PORT: String(port),
+      REDIS_URL: stack.redisUrl,
+      DATABASE_URL: stack.databaseUrl,
+      DATA_DIR: dataDir,
+      JWT_WEB_SECRET: "the web secret of the tests, long enough",
+      SIGNATURE_BRAND: BRAND,
+      NODE_OPTIONS: `--import ${STEPPED}`,
+    });
+    await gateway.ready;
+  });
+  after(async () => {
+    gateway.child.kill("SIGKILL");
+    await gateway.exited;
+    await stack.stop();
+    fs.rmSync(dataDir, { recursive: true, force: true });
+  });
+
+  it("refuses no signature, and ends no session and no self-exclusion", async () => {
+    const [trader, excluded] = [await newTrader(stack), await newTrader(stack)];
+    const { outcomes } = await newMarket(stack);
+    const signIn = async ({ account: { email, password } }: TestTrader): Promise<Calls> =>
+      bearerCalls(url, String((await openCalls(url)("POST /v3/session", { email, password })).json["token"]));
+    const session = await signIn(trader);
+    const end = { until: Date.now() + HOUR_MS / 2 };
+    expect(resultOf(await (await signIn(excluded))("POST /v3/session/self-exclusion", end))).to.equal("200");
+    const order = { outcomeId: outcomes[0], price: "0.300", qty: 1, tif: "GTC" };
+    const results = async (): Promise<readonly string[]> => [
+      resultOf(await callsOf(url, trader.trading)("POST /v3/orders", order)),
+      resultOf(await session("GET /v3/session")),
+      resultOf(await callsOf(url, excluded.trading)("POST /v3/orders", order)),
+    ];
+    const wanted = ["201", "200", "423 SELF_EXCLUDED"];
+    expect(await results()).to.deep.equal(wanted);
+    for (const signal of ["SIGUSR2", "SIGWINCH"] as const) {
+      gateway.child.kill(signal);
+      // What the gateway has cached of the keys is read again after 5 s.
+      await pause(5_500);
+      expect(await results(), signal).to.deep.equal(wanted);
+    }
   });
 });

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import type { MarketCommand, MarketReply } from "../../../actors/market/commands.js";
+import { systemClock } from "../../../stream/log/clock.js";
 import { silentLogger } from "../../../stream/log/logger.js";
 import { Unavailable, type AskOptions, type Exchange } from "../../../stream/log/ports.js";
 import { startJobs, type JobsOptions, type RunningJobs } from "../../../stream/jobs/jobs.js";
@@ -78,6 +79,7 @@ describe("settlement jobs", () => {
       redisUrl: redis.url,
       exchange,
       log: silentLogger,
+      clock: systemClock,
       prefix,
       sweepEveryMs: 100,
       lockMs: 400,

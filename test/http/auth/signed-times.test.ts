@@ -1,0 +1,84 @@
+import { createPublicKey, randomUUID } from "node:crypto";
+import { expect } from "chai";
+import { Signatures } from "../../../http/auth/signatures.js";
+import { Refused } from "../../../http/request/errors.js";
+import { makeKey, signatureHeaders } from "../keys.js";
+
+const NOW = 1_790_000_000_000;
+const HOUR_MS = 3_600_000;
+
+describe("the time of a signature", () => {
+  const pair = makeKey();
+  const keyId = randomUUID();
+  const signatures = new Signatures("Svc", {
+    find: () =>
+      Promise.resolve({
+        keyId,
+        traderId: randomUUID(),
+        subaccountId: randomUUID(),
+        scope: "trading",
+        algorithm: pair.algorithm,
+        publicKey: createPublicKey(pair.publicKey),
+        expiresTs: undefined,
+        kyc: "VERIFIED",
+        state: "ACTIVE",
+      }),
+  });
+
+  /** Identifies the caller of a request; returns its command id, or the reason of the refusal. */
+  async function identify(signedMs: number, receivedMs: number, heldMs: number): Promise<string> {
+    const signed = { method: "GET", target: "/v3/limits" };
+    const headers = signatureHeaders({ keyId, ...pair }, "Svc", signed, signedMs);
+    const sent = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+    const request = {
+      method: signed.method,
+      target: { path: signed.target, query: "" },
+      body: Buffer.alloc(0),
+      ip: "192.0.2.1",
+      receivedMs,
+      heldMs,
+      header: (name: string) => sent.get(name),
+    };
+    try {
+      return (await signatures.identify(request)).commandId;
+    } catch (error) {
+      if (error instanceof Refused) return error.message.split(":")[0] ?? "";
+      throw error;
+    }
+  }
+
+  it("is compared with engine time", async () => {
+    expect(await identify(NOW + 30_000, NOW, 0)).to.match(/^[0-9a-f]{64}$/);
+    expect(await identify(NOW - 30_000, NOW, 0)).to.match(/^[0-9a-f]{64}$/);
+    expect(await identify(NOW + 30_001, NOW, 0)).to.equal("timestamp too far in the future");
+    expect(await identify(NOW - 30_001, NOW, 0)).to.equal("timestamp too old");
+  });
+
+  for (const heldMs of [HOUR_MS, -HOUR_MS, 65_001, -65_001]) {
+    it(`may also be that of the clock of Redis while ${heldMs} ms are held, as another request`, async () => {
+      const redisMs = NOW - heldMs;
+      const ids = [
+        await identify(NOW, NOW, heldMs),
+        await identify(redisMs, NOW, heldMs),
+        await identify(redisMs + 30_000, NOW, heldMs),
+        await identify(redisMs - 30_000, NOW, heldMs),
+      ];
+      expect(ids.join(" ")).to.match(/^[0-9a-f]{64}( [0-9a-f]{64}){3}$/);
+      // A repeat is the same request, also when it comes later.
+      expect(await identify(redisMs, NOW + 20_000, heldMs)).to.equal(ids[1]);
+      expect(await identify(NOW, NOW + 20_000, heldMs)).to.equal(ids[0]);
+      expect(await identify(NOW, NOW, 0)).to.equal(ids[0]);
+      // Engine time may reach the timestamp later.
+      expect(await identify(redisMs, redisMs, heldMs))
+        .to.match(/^[0-9a-f]{64}$/)
+        .and.not.equal(ids[1]);
+      for (const between of [redisMs + 30_001, redisMs - 30_001])
+        expect(await identify(between, NOW, heldMs)).to.match(/^timestamp too/);
+    });
+  }
+
+  it("is compared with engine time alone while less is held, because a repeat could come into the other window", async () => {
+    for (const heldMs of [65_000, -65_000])
+      expect(await identify(NOW - heldMs, NOW, heldMs)).to.match(/^timestamp too/);
+  });
+});
