@@ -143,7 +143,7 @@ describe("a gateway whose wall clock steps", function () {
     expect(await results()).to.deep.equal(wanted);
     for (const signal of ["SIGUSR2", "SIGWINCH"] as const) {
       gateway.child.kill(signal);
-      // What the gateway has cached of the keys is read again after 5 s.
+      // The gateway reads the keys again after 5 s.
       await pause(5_500);
       expect(await results(), signal).to.deep.equal(wanted);
     }
