@@ -10,7 +10,7 @@ import { isCharged, takerFee } from "./fees.js";
 import { executeStep } from "./matching.js";
 import type { MarketState } from "./state.js";
 import { rulesOf } from "./time-in-force.js";
-import type { CancelReason, Order, RejectReason } from "./types.js";
+import { CURRENCIES, type CancelReason, type Order, type RejectReason } from "./types.js";
 
 type CancelCommand = Extract<MarketCommand, { kind: "cancel" }>;
 
@@ -169,9 +169,12 @@ function cancelOne(emitter: Emitter, orderId: string, reason: CancelReason | und
  */
 export function clear(emitter: Emitter, reason: CancelReason): boolean {
   const { resting, held } = emitter.state;
-  for (const order of resting.values()) {
-    if (emitter.room <= 0) return false;
-    emitter.cancelResting(order, reason);
+  for (const currency of CURRENCIES) {
+    for (const order of resting.values()) {
+      if (order.order.currency !== currency) continue;
+      if (emitter.room <= 0) return false;
+      emitter.cancelResting(order, reason);
+    }
   }
   for (const { order, remaining } of held.values()) {
     if (emitter.room <= 0) return false;

@@ -243,30 +243,6 @@ describe("long work", () => {
     expect(read).to.be.at.most(11);
   });
 
-  for (const currency of ["CASH", "COIN"] as const)
-    it(`reads no more orders of a ${currency} book than a piece of a clearing cancels`, () => {
-      const exchange = funded({ maxOrders: 10 }, []);
-      exchange.fund("ann", 10_000_000, { currency });
-      for (let n = 0; n < 50; n += 1) exchange.place("ann", "YES 0.100 x 1", { currency });
-      const { resting } = exchange.market;
-      expect(resting.size).to.equal(50);
-      let read = 0;
-      const values = resting.values.bind(resting);
-      resting.values = function* () {
-        for (const order of values()) {
-          read += 1;
-          yield order;
-        }
-        return undefined;
-      };
-      for (let left = 40; left >= 0; left -= 10) {
-        read = 0;
-        const close: MarketCommand = { kind: "lifecycle", actions: ["close"] };
-        market.decide(exchange.market, close, exchange.nowMs, 2, boundsOfOrders(10));
-        expect([resting.size, read <= 11]).to.deep.equal([left, true]);
-      }
-    });
-
   it("previews the payouts of a grade in pages", () => {
     const exchange = funded({});
     rest(exchange);
