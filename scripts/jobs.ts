@@ -20,6 +20,7 @@ import { allMarkets, unsettledMarkets } from "../db/queries/catalog/markets.js";
 import { marketArchive, removableMarkets } from "../db/queries/catalog/removed-markets.js";
 import { requireLog } from "../db/queries/installation.js";
 import { waitProjected } from "../db/queries/projected.js";
+import { JOBS_PREFIX } from "../stream/jobs/connection.js";
 import { driveEventStep } from "../stream/jobs/event-actions.js";
 import { restrictTrader } from "../stream/jobs/restrictions.js";
 import { startJobs, type JobsOptions } from "../stream/jobs/jobs.js";
@@ -39,6 +40,7 @@ import { ExpiredGateways } from "../stream/services/gateways.js";
 import { FormatAnnouncer } from "../stream/log/formats.js";
 import { checkInstallation, idOfLog } from "../stream/log/installation.js";
 import { Invalidations } from "../stream/services/invalidations.js";
+import { KeyUsage } from "../stream/services/key-usage.js";
 import { ProcessReporter } from "../stream/services/process-reports.js";
 import { RedisLog } from "../stream/redis/redis-log.js";
 import { LogTail } from "../stream/log/tail.js";
@@ -193,17 +195,20 @@ async function start({
     const services = new ServiceConnection({ url: log.url });
     const expired = new ExpiredGateways(services, { exchange, onError });
     expired.start();
+    const usage = new KeyUsage({ connection: services, clock: systemClock, jobsPrefix: JOBS_PREFIX });
     const reporter = new ProcessReporter({
       log,
       clock: systemClock,
       role: "jobs",
       name: processName,
       process: formats.name,
+      figures: () => usage.figures(),
     });
     const indexBuild = indexAddresses(databaseUrl, (line) => logger.warn(line));
     return {
       async stop() {
         reporter.stop();
+        usage.stop();
         await indexBuild.stop();
         await expired.stop();
         services.close();

@@ -6,6 +6,9 @@
 import type { ActorId } from "../../actors/actor.js";
 import type { NotificationKind } from "../log/log.js";
 
+/** Kind of a key, for measurements. */
+export type KeyKind = "head" | "stream or snapshot" | "first answer" | "bucket" | "quarantine" | "other";
+
 /** Prefix of the keys of an installation that has Redis to itself. */
 const DEFAULT_PREFIX = "overround:";
 
@@ -181,6 +184,17 @@ export class Keys {
   /** Hash: the wallets armed by a gateway, with their traders. */
   armed(gateway: string): string {
     return this.#of("gateways", `armed:${gateway}`);
+  }
+
+  /** Returns the kind of a key; `undefined` for a key of another installation. */
+  kindOf(key: string): KeyKind | undefined {
+    if (!key.startsWith(`${this.#prefix}{`)) return undefined;
+    const [, tag = "", name = ""] = /^\{([^}]*)\}:(.*)$/s.exec(key.slice(this.#prefix.length)) ?? [];
+    if (tag.startsWith("answers:")) return "first answer";
+    if (tag.startsWith("throttle:")) return "bucket";
+    if (name.startsWith("head:")) return "head";
+    if (/^(?:mailbox|deltas|snapshot|parts):/.test(name)) return "stream or snapshot";
+    return name === "quarantine" ? "quarantine" : "other";
   }
 
   /** Channel of a feed. */

@@ -38,6 +38,13 @@ export const FIGURES = {
   kept_snapshot_bytes: "Snapshots of a worker's partitions in Redis, with their parts",
   id_filter_bytes: "Filters of the ids of a day in the memory of a worker",
   id_filter_snapshot_bytes: "The same filters in the snapshots in Redis",
+  heads: "Actors of which Redis has a head, removed markets included, as a jobs process counts them",
+  head_bytes: "Heads of actors in Redis, removed markets included",
+  first_answer_bytes: "First answers to requests in Redis",
+  token_bucket_bytes: "Token buckets in Redis",
+  quarantine_bytes: "Quarantines in Redis",
+  job_bytes: "Queues of jobs in Redis",
+  other_key_bytes: "Keys in Redis that no other figure counts",
   disk_free_bytes: "Free space of the disk of the embedded servers that has least",
   disk_headroom_ratio:
     "Least share of a disk of the embedded servers that is left until new orders are refused",

@@ -30,6 +30,15 @@ const REPORTED = {
     "resume_window_bytes",
   ],
   projector: ["rss_bytes", "projected_entries_total", "projector_lag_seconds", "reconciliations_total"],
+  jobs: [
+    "heads",
+    "head_bytes",
+    "first_answer_bytes",
+    "token_bucket_bytes",
+    "quarantine_bytes",
+    "job_bytes",
+    "other_key_bytes",
+  ],
 } as const;
 
 describe("the metrics", function () {
@@ -40,7 +49,7 @@ describe("the metrics", function () {
   before(async () => {
     stack = await startStack({ actors: "elsewhere" });
     const env = { REDIS_URL: stack.redisUrl, DATABASE_URL: stack.databaseUrl };
-    roles = [new RoleProcess("worker", env), new RoleProcess("projector", env)];
+    roles = (["worker", "projector", "jobs"] as const).map((role) => new RoleProcess(role, env));
     await Promise.all(roles.map(({ ready }) => ready));
   });
 
