@@ -42,6 +42,8 @@ export interface LogNotes {
 }
 
 interface Locals {
+  /** Time of `performance.now()` by which the work of the request ends. */
+  dueMs?: number;
   time?: EngineTime;
   requestId?: string;
   ip?: string;

@@ -3,9 +3,10 @@
 import { randomUUID } from "node:crypto";
 import type { NextFunction, Request, RequestHandler, Response } from "express";
 import { Refused } from "../request/errors.js";
+import { ANSWER_MS } from "../request/in-time.js";
 import { MAX_BODY_BYTES } from "../request/limits.js";
 import { subscriberOf } from "../geo/addresses.js";
-import { REQUEST_ID } from "./headers.js";
+import { REQUEST_ID, retryAfter } from "./headers.js";
 import { type EngineTime, localsOf } from "./incoming.js";
 import { readTarget } from "./target.js";
 import { MemoryBuckets, type BucketSize } from "../request/throttle.js";
@@ -24,6 +25,8 @@ export interface EdgeLimits {
 
 /** Share of the rate of the edge that the answers to the refusals and repeats of a sender have. */
 const SHARE_OF_FREE_ANSWERS = 20;
+
+const WAITED = "too many requests of your address wait; send fewer at a time";
 
 /** Header that closes the connection, because its next bytes are the rest of a body that nobody reads. */
 const CLOSE = { Connection: "close" };
@@ -74,11 +77,13 @@ export function edgeRate(limits: EdgeLimits, slowdown: Slowdown): RequestHandler
   };
 }
 
-/** Lets the requests of each sender take turns; refuses one when too many wait. */
+/** Lets the requests of each sender take turns; refuses one when too many wait, or when it has waited for too long. */
 export function inTurn(turns: Turns, slowdown: Slowdown): RequestHandler {
   return (_req, res, next) => {
     const locals = localsOf(res);
-    const turn = turns.enter(locals.sender ?? "", next);
+    locals.dueMs = performance.now() + ANSWER_MS;
+    const giveUp = (): void => next(new Refused("UNAVAILABLE", WAITED, {}, retryAfter(1)));
+    const turn = turns.enter(locals.sender ?? "", next, giveUp);
     if (turn === undefined) {
       slowdown.refuse(() => refuseAtEdge(res));
       return;
@@ -120,6 +125,8 @@ export function exactBody(limits: EdgeLimits, slowdown: Slowdown): RequestHandle
 
 /** Reads a body of at most `cap` bytes, and calls `refuse` at the first byte beyond. */
 function collect(req: Request, res: Response, cap: number, refuse: () => void, next: NextFunction): void {
+  const locals = localsOf(res);
+  const beganMs = performance.now();
   const chunks: Buffer[] = [];
   let bytes = 0;
   const onData = (chunk: Buffer): void => {
@@ -134,7 +141,9 @@ function collect(req: Request, res: Response, cap: number, refuse: () => void, n
     refuse();
   };
   const onEnd = (): void => {
-    localsOf(res).body = Buffer.concat(chunks);
+    locals.body = Buffer.concat(chunks);
+    // The client takes the time in which it sends the body.
+    if (locals.dueMs !== undefined) locals.dueMs += performance.now() - beganMs;
     next();
   };
   req.on("data", onData);

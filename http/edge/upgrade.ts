@@ -142,7 +142,8 @@ export class Upgrades {
       if (!isStream) throw new Refused("ROUTE_NOT_FOUND");
       notesOf(res).route = `GET ${STREAM_PATH}`;
       const { connection, head } = upgrade;
-      const caller = await inTime(admitStreamCaller(incomingOf(req, res), res, connection, parts));
+      const admitted = admitStreamCaller(incomingOf(req, res), res, connection, parts);
+      const caller = await inTime(admitted, localsOf(res).dueMs);
       if (connection.destroyed) return;
       this.#admitted.set(req, { caller, res, next });
       res.detachSocket(connection);

@@ -32,17 +32,18 @@ export type Refuse = (res: Response, refused: Refused) => void;
 export function answerFailures(log: Logger, refuse: Refuse, slowdown: Slowdown): ErrorRequestHandler {
   return (error: unknown, _req, res, _next) => {
     const refused = refusalOf(error);
-    const { requestId, sender = "", turn } = localsOf(res);
+    const { requestId, sender = "", turn, dueMs } = localsOf(res);
     if (refused === undefined) log.error({ err: error, requestId }, "a request failed unexpectedly");
     if (res.headersSent) res.destroy();
     else if (refused === undefined) refuse(res, new Refused("INTERNAL"));
     else if (hasPaid(res)) refuse(res, refused);
     else {
       turn?.free();
-      slowdown.answer(sender, () => {
+      const answer = (): void => {
         // The work of a late request may have ended meanwhile.
         if (!res.headersSent) refuse(res, refused);
-      });
+      };
+      slowdown.answer(sender, answer, dueMs);
     }
   };
 }

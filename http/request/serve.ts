@@ -183,7 +183,7 @@ export function serve(route: Route, admission: Admission, checkAnswers: boolean)
 
   return async (req, res) => {
     notesOf(res).route = `${route.method.toUpperCase()} ${route.path}`;
-    await inTime(answer(req, res));
+    await inTime(answer(req, res), localsOf(res).dueMs);
   };
 }
 

@@ -23,15 +23,18 @@ export class Slowdown {
     this.#aheadMs = capacity * this.#spacingMs;
   }
 
-  /** Calls `answer` at the pace of the sender: at once, or after at most `LONGEST_WAIT_MS`. */
-  answer(sender: string, answer: () => void): void {
+  /**
+   * Calls `answer` at the pace of the sender: at once, or after at most `LONGEST_WAIT_MS`, and by `untilMs`
+   * (`performance.now()`).
+   */
+  answer(sender: string, answer: () => void, untilMs = Infinity): void {
     const now = performance.now();
     const usedUntil = Math.max(now, this.#usedUntil.get(sender) ?? now) + this.#spacingMs;
     const waitMs = usedUntil - this.#aheadMs - now;
     this.#usedUntil.delete(sender);
     this.#usedUntil.set(sender, Math.min(usedUntil, now + this.#aheadMs + LONGEST_WAIT_MS));
     this.#forget(now);
-    this.#later(Math.min(waitMs, LONGEST_WAIT_MS), answer);
+    this.#later(Math.min(waitMs, LONGEST_WAIT_MS, untilMs - now), answer);
   }
 
   /**

@@ -22,6 +22,8 @@ const MAX_WAITING = 400;
  * keeps nobody up.
  */
 const LONGEST_TURN_MS = 50;
+/** Longest wait for a turn, in ms. A request that waits longer is refused while there is still time to answer it. */
+const LONGEST_WAIT_MS = 2_000;
 /** Idle senders whose credit is remembered. */
 const MAX_REMEMBERED = 10_000;
 
@@ -41,6 +43,7 @@ export interface TurnLimits {
   readonly creditStep: number;
   readonly maxWaiting: number;
   readonly longestMs: number;
+  readonly longestWaitMs: number;
 }
 
 const LIMITS: TurnLimits = {
@@ -49,6 +52,7 @@ const LIMITS: TurnLimits = {
   creditStep: CREDIT_STEP,
   maxWaiting: MAX_WAITING,
   longestMs: LONGEST_TURN_MS,
+  longestWaitMs: LONGEST_WAIT_MS,
 };
 
 interface Sender {
@@ -72,12 +76,13 @@ export class Turns {
   }
 
   /**
-   * Calls `start` in the turn of a request. Returns `undefined`, and never calls `start`, when too many requests of the
-   * sender wait.
+   * Calls `start` in the turn of a request, or `giveUp` when it has waited for too long. Returns `undefined`, and calls
+   * neither, when too many requests of the sender wait.
    */
-  enter(name: string, start: () => void): Turn | undefined {
+  enter(name: string, start: () => void, giveUp: () => void): Turn | undefined {
     const sender = this.#senderOf(name);
     if (sender.waiting.size >= this.#limits.maxWaiting) return undefined;
+    let patience: NodeJS.Timeout | undefined;
     let timer: NodeJS.Timeout | undefined;
     const end = (): void => {
       if (timer === undefined) return;
@@ -87,12 +92,19 @@ export class Turns {
       this.#next(name, sender);
     };
     const begin = (): void => {
+      clearTimeout(patience);
       sender.running += 1;
       timer = setTimeout(end, this.#limits.longestMs);
       start();
     };
     if (sender.running < this.#atOnce(sender) && sender.waiting.size === 0) begin();
-    else sender.waiting.add(begin);
+    else {
+      sender.waiting.add(begin);
+      patience = setTimeout(() => {
+        sender.waiting.delete(begin);
+        giveUp();
+      }, this.#limits.longestWaitMs);
+    }
     return {
       admitted: () => {
         if (sender.credit === this.#maxCredit) end();
@@ -103,6 +115,7 @@ export class Turns {
         end();
       },
       end: () => {
+        clearTimeout(patience);
         sender.waiting.delete(begin);
         end();
       },

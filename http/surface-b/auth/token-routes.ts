@@ -7,7 +7,7 @@ import type { Express, RequestHandler, Response } from "express";
 import { statusOnB, type Refused } from "../../request/errors.js";
 import { publicUrlOf } from "../../edge/public-url.js";
 import { inTime } from "../../request/in-time.js";
-import { incomingOf, notesOf, REPEATED, type Incoming } from "../../edge/incoming.js";
+import { incomingOf, localsOf, notesOf, REPEATED, type Incoming } from "../../edge/incoming.js";
 import { JsonError, readJson } from "../../edge/json.js";
 import type { Clients } from "./clients.js";
 import { TOKEN_SECONDS } from "./tokens.js";
@@ -151,7 +151,7 @@ function tokenRoute({ clients }: TokenRouteParts): RequestHandler {
   return async (req, res) => {
     res.set(PRIVATE);
     try {
-      res.json(await inTime(answer(incomingOf(req, res))));
+      res.json(await inTime(answer(incomingOf(req, res)), localsOf(res).dueMs));
     } catch (error) {
       if (!(error instanceof TokenRefused)) throw error;
       refuseToken(res, error);

@@ -11,6 +11,8 @@ import { untilWithin } from "../../support/until.js";
 const UNAVAILABLE = new Set(["UNAVAILABLE", "temporarily_unavailable"]);
 /** Longest time from a request to its answer, in ms (contract section 9.2). */
 const ANSWER_MS = 5_000;
+/** Requests of an address that take turns or wait for one. */
+const IN_LINE = 400;
 /** Time in ms in which a cached value is served without asking Postgres. */
 const CACHED_MS = 5_500;
 
@@ -34,7 +36,7 @@ describe("a server that hangs", function () {
 
   before(async () => {
     servers = await startOwnServers();
-    stack = await startStack({ servers, metered: true });
+    stack = await startStack({ servers, metered: true, trustProxy: 1 });
     trader = await newTrader(stack);
     const market = await newMarket(stack);
     marketId = market.marketId;
@@ -145,6 +147,30 @@ describe("a server that hangs", function () {
       await isWell();
     });
   }
+
+  it("leaves no request in the line of its sender without an answer for longer than 5 s", async () => {
+    await isWell();
+    const from = { "X-Forwarded-For": "203.0.113.9" };
+    const ask = async (): Promise<Timed> => {
+      const began = performance.now();
+      const { headers } = signed(trader.trading, { target: "/v3/account/orders" });
+      const raw = {
+        target: "/v3/account/orders",
+        headers: { ...(headers as Record<string, string>), ...from },
+      };
+      const { status, json } = await send(stack.url, raw);
+      return { name: "open orders", status, code: json["code"], ms: performance.now() - began };
+    };
+    const wake = servers.hang("redis");
+    try {
+      const answers = await Promise.all(Array.from({ length: IN_LINE }, ask));
+      expect(late(answers)).to.deep.equal([]);
+      expect(unclear(answers)).to.deep.equal([]);
+    } finally {
+      wake();
+    }
+    await isWell();
+  });
 
   it("answers a signed request that is sent again after the stall with its first run", async () => {
     const { outcomes } = await newMarket(stack);

@@ -9,10 +9,12 @@ const iteration = (): Promise<void> => new Promise((resolve) => setImmediate(res
 
 describe("the turns of requests", () => {
   let began: string[];
+  let gaveUp: string[];
   let entered: (Turn | undefined)[];
 
   beforeEach(() => {
     began = [];
+    gaveUp = [];
     entered = [];
   });
   afterEach(() => {
@@ -25,7 +27,13 @@ describe("the turns of requests", () => {
 
   /** Lets requests enter, whose names begin with that of their sender, and returns the functions that end their turns. */
   const enter = (turns: Turns, ...names: readonly string[]): (Turn | undefined)[] => {
-    const turnsOfNames = names.map((name) => turns.enter(name.slice(0, 1), () => began.push(name)));
+    const turnsOfNames = names.map((name) =>
+      turns.enter(
+        name.slice(0, 1),
+        () => began.push(name),
+        () => gaveUp.push(name),
+      ),
+    );
     entered.push(...turnsOfNames);
     return turnsOfNames;
   };
@@ -52,10 +60,11 @@ describe("the turns of requests", () => {
     const turns = new Turns({ fewest: 2, most: 2 });
     const names = Array.from({ length: 10 }, (_, n) => `a${n}`);
     for (const name of names) {
-      const turn = turns.enter("a", () => {
+      const start = (): void => {
         began.push(name);
         queueMicrotask(() => turn?.end());
-      });
+      };
+      const turn = turns.enter("a", start, () => gaveUp.push(name));
     }
     expect(began).to.have.length(2);
     while (began.length < 10) {
@@ -89,6 +98,24 @@ describe("the turns of requests", () => {
     second?.end();
     await pause();
     expect(began).to.deep.equal(["a1", "b1", "a2", "a3"]);
+  });
+
+  it("are given up by a request that has waited for too long", async () => {
+    const turns = turnsOf(1, { maxWaiting: 2, longestWaitMs: 100 });
+    const [first, , third] = enter(turns, "a1", "a2", "a3");
+    third?.end();
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    expect(gaveUp).to.deep.equal(["a2"]);
+    const [fourth, fifth] = enter(turns, "a4", "a5");
+    expect([fourth, fifth]).to.not.include(undefined);
+    first?.end();
+    await pause();
+    expect(began).to.deep.equal(["a1", "a4"]);
+    fourth?.end();
+    await pause();
+    fifth?.end();
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    expect({ began, gaveUp }).to.deep.equal({ began: ["a1", "a4", "a5"], gaveUp: ["a2"] });
   });
 
   it("pass over a request that has left", async () => {
