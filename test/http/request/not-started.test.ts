@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { expect } from "chai";
 import express, { type ErrorRequestHandler } from "express";
 import { RATE_LIMIT, rateLimit } from "../../../http/edge/headers.js";
+import { requestId } from "../../../http/edge/middleware.js";
 import { ANYBODY } from "../../../http/request/access.js";
 import { NotStarted, Refused } from "../../../http/request/errors.js";
 import { route } from "../../../http/request/route.js";
@@ -34,6 +35,7 @@ async function costOf(failure: Error): Promise<{ givenBack: number; rows: number
     run: () => Promise.reject(failure),
   });
   const app = express();
+  app.use(requestId({ now: Date.now, heldMs: 0 }));
   app.get("/list", serve(failing, admission, false));
   const answer: ErrorRequestHandler = (_error, _req, res, _next) => void res.status(429).end();
   app.use(answer);

@@ -155,15 +155,6 @@ describe("repeats of old ids", function () {
     expect(resultOf(await calls("POST /v3/orders", { ...body, selfTrade: "cancel_taker" }))).to.equal(
       "409 MARKET_CLOSED",
     );
-
-    const { now } = Date;
-    Date.now = () => now() + 26 * 3_600_000;
-    try {
-      const later = await calls("POST /v3/orders", { ...body });
-      expect(later.json, "the clock of the gateway is a day ahead of engine time").to.deep.equal(again.json);
-    } finally {
-      Date.now = now;
-    }
   });
 
   it("of transfers and of an operator's transactions are answered with the first one", async () => {
