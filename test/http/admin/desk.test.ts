@@ -149,7 +149,7 @@ describe("the records of a trader", function () {
     expect(resultOf(await operator(`POST ${path}/transactions`, deposit))).to.equal("201");
     const me = idOf(await operator("GET /v3/session"), "traderId");
     const log = "/admin/v1/audit-log?action=trader.transaction";
-    const [record] = await itemsOf(`${log}&subject=${traderId}&operator=${me}&startsAfter=${began - 1}`);
+    const [record] = await itemsOf(`${log}&subject=${traderId}&operator=${me}&startsAfter=${began - 1_000}`);
     expect(record).to.have.nested.property("after.amount", "12.50000");
     expect(await itemsOf(`${log}&operator=${traderId}`)).to.deep.equal([]);
     expect(await itemsOf(`${log}&startsAfter=${Date.now() + 60_000}`)).to.deep.equal([]);
