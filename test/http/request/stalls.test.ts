@@ -150,20 +150,22 @@ describe("a server that hangs", function () {
 
   it("leaves no request in the line of its sender without an answer for longer than 5 s", async () => {
     await isWell();
-    const from = { "X-Forwarded-For": "203.0.113.9" };
-    const ask = async (): Promise<Timed> => {
-      const began = performance.now();
-      const { headers } = signed(trader.trading, { target: "/v3/account/orders" });
-      const raw = {
-        target: "/v3/account/orders",
-        headers: { ...(headers as Record<string, string>), ...from },
+    const target = "/v3/account/orders";
+    const raws = Array.from({ length: IN_LINE }, (): Raw => {
+      const { headers } = signed(trader.trading, { target });
+      return {
+        target,
+        headers: { ...(headers as Record<string, string>), "X-Forwarded-For": "203.0.113.9" },
       };
+    });
+    const ask = async (raw: Raw): Promise<Timed> => {
+      const began = performance.now();
       const { status, json } = await send(stack.url, raw);
-      return { name: "open orders", status, code: json["code"], ms: performance.now() - began };
+      return { name: target, status, code: json["code"], ms: performance.now() - began };
     };
     const wake = servers.hang("redis");
     try {
-      const answers = await Promise.all(Array.from({ length: IN_LINE }, ask));
+      const answers = await Promise.all(raws.map(ask));
       expect(late(answers)).to.deep.equal([]);
       expect(unclear(answers)).to.deep.equal([]);
     } finally {

@@ -64,8 +64,10 @@ describe("the room that keys take in Redis", function () {
     expect(figures.other_key_bytes).to.be.within(30, 500);
 
     await client.del(keys.head("m1", marketActor("m0")), keys.bucket("key", "place"));
-    await untilWithin(30_000, () => usage?.figures().token_bucket_bytes === 0);
-    expect(usage.figures().heads).to.equal(MARKETS - 1);
+    // A round in progress may have counted one of them before.
+    await untilWithin(30_000, () => {
+      expect(usage?.figures()).to.include({ heads: MARKETS - 1, token_bucket_bytes: 0 });
+    });
   });
 
   it("is that of the last whole round while Redis does not answer", async () => {
