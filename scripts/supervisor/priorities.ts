@@ -23,6 +23,7 @@ const MAY_RAISE = mayRaise();
 
 /** A worker receives 6 times the time of a gateway on a busy core, or 2.4 times where no priority may be raised. */
 export const WORKER: Niceness = { process: MAY_RAISE ? -8 : 0 };
+/** A gateway has the priority of Redis, or that of the background where a projector could not be raised beside it. */
 export const GATEWAY: Niceness = { process: MAY_RAISE ? 0 : 4 };
 /**
  * The roles that no order waits for, and Postgres with its backends, receive 0.41 of the time of a gateway, and as much as

@@ -153,17 +153,22 @@ describe("queries of the catalog", () => {
     expect(await settleFinalEvents(db, { nowTs: NOW + 8 })).to.deep.equal([]);
   });
 
-  it("removes every settled market, also beside one that was restored and has settled later", async () => {
-    const hourMs = 3_600_000;
-    const ids: string[] = [];
-    for (let n = 0; n < 4; n += 1) {
+  /** Settles new markets, and returns their ids. */
+  async function settleMarkets(count: number): Promise<readonly string[]> {
+    const settled = Array.from({ length: count }, () => {
       const market = exchange.createMarket();
       exchange.lifecycle(market, "close");
       exchange.grade(market, { kind: "WINNER", outcome: 0 });
       exchange.settle(market);
-      ids.push(market.marketId);
-    }
+      return market.marketId;
+    });
     await project(database.url, exchange.entries());
+    return settled;
+  }
+
+  it("removes every settled market, also beside one that was restored and has settled later", async () => {
+    const hourMs = 3_600_000;
+    const ids = await settleMarkets(4);
     for (const [n, marketId] of ids.entries())
       await db
         .update(markets)
@@ -203,15 +208,7 @@ describe("queries of the catalog", () => {
   });
 
   it("passes over a limited number of removed markets at once", async () => {
-    const ids: string[] = [];
-    for (let n = 0; n < 6; n += 1) {
-      const market = exchange.createMarket();
-      exchange.lifecycle(market, "close");
-      exchange.grade(market, { kind: "WINNER", outcome: 0 });
-      exchange.settle(market);
-      ids.push(market.marketId);
-    }
-    await project(database.url, exchange.entries());
+    const ids = await settleMarkets(6);
     for (const [n, marketId] of ids.entries()) {
       await db
         .update(markets)
