@@ -33,14 +33,14 @@ export class SecondFactors {
 
   /**
    * Enrolls the offered secret when the one-time password is right, and ends the sessions that began by `endedTs`. Returns
-   * the recovery codes, or `undefined` for a wrong password.
+   * the recovery codes and the end of these sessions, or `undefined` for a wrong password.
    */
   async enroll(
     db: Queries,
     traderId: string,
     code: string,
     { from, endedTs }: { readonly from: Pick<Incoming, "receivedMs" | "heldMs">; readonly endedTs: number },
-  ): Promise<string[] | undefined> {
+  ): Promise<{ readonly recoveryCodes: string[]; readonly endedTs: number } | undefined> {
     const { seal } = this.parts;
     const sealed = (await findTrader(db, traderId))?.totpOffer ?? undefined;
     const secret = sealed === undefined ? undefined : seal.open(sealed, traderId);
@@ -48,8 +48,8 @@ export class SecondFactors {
     if (sealed === undefined || step === undefined) return undefined;
     const recoveryCodes = newRecoveryCodes();
     const recoveryDigests = recoveryCodes.map(digestOf);
-    const isEnrolled = await enrollTotp(db, { traderId, sealed, step, recoveryDigests, endedTs });
-    return isEnrolled ? recoveryCodes : undefined;
+    const end = await enrollTotp(db, { traderId, sealed, step, recoveryDigests, endedTs });
+    return end === undefined ? undefined : { recoveryCodes, endedTs: end };
   }
 
   /** Uses up a one-time password or a recovery code of the account. Returns false for a wrong or used one. */

@@ -3,6 +3,7 @@
 import { and, eq, lt, sql } from "drizzle-orm";
 import type { Queries } from "../../database.js";
 import { knownAddresses, traders } from "../../schema/accounts.js";
+import { endOfAll } from "./traders.js";
 
 /** Time in ms for which an address stays known after a sign-in: 90 days. */
 const KNOWN_MS = 90 * 86_400_000;
@@ -44,20 +45,20 @@ export async function rememberAddress(
 }
 
 /**
- * Replaces the password of an account, and ends the sessions that began by `endedTs`. Returns false when the password is
- * no longer the one that was checked.
+ * Replaces the password of an account, and ends the sessions that began by `endedTs`. Returns the end of these sessions,
+ * or `undefined` when the password is no longer the one that was checked.
  */
 export async function changePassword(
   db: Queries,
   change: { traderId: string; checkedHash: string; passwordHash: string; endedTs: number },
-): Promise<boolean> {
+): Promise<number | undefined> {
   const { traderId, checkedHash, passwordHash, endedTs } = change;
-  const rows = await db
+  const [row] = await db
     .update(traders)
-    .set({ passwordHash, sessionsEndedTs: endedTs })
+    .set({ passwordHash, sessionsEndedTs: endOfAll(endedTs) })
     .where(and(eq(traders.traderId, traderId), eq(traders.passwordHash, checkedHash)))
-    .returning({ traderId: traders.traderId });
-  return rows.length > 0;
+    .returning({ endedTs: traders.sessionsEndedTs });
+  return row?.endedTs ?? undefined;
 }
 
 /** Keeps the encrypted secret of one-time passwords that an account has yet to confirm. */
@@ -70,25 +71,25 @@ export async function offerTotp(
 
 /**
  * Makes the offered secret that of the account, with new recovery codes, and ends the sessions that began by `endedTs`.
- * Returns false when the offer has changed.
+ * Returns the end of these sessions, or `undefined` when the offer has changed.
  */
 export async function enrollTotp(
   db: Queries,
   enrollment: { traderId: string; sealed: string; step: number; recoveryDigests: string[]; endedTs: number },
-): Promise<boolean> {
+): Promise<number | undefined> {
   const { traderId, sealed, step, recoveryDigests, endedTs } = enrollment;
-  const rows = await db
+  const [row] = await db
     .update(traders)
     .set({
       totpSecret: sealed,
       totpOffer: null,
       totpStep: step,
       recoveryDigests,
-      sessionsEndedTs: endedTs,
+      sessionsEndedTs: endOfAll(endedTs),
     })
     .where(and(eq(traders.traderId, traderId), eq(traders.totpOffer, sealed)))
-    .returning({ traderId: traders.traderId });
-  return rows.length > 0;
+    .returning({ endedTs: traders.sessionsEndedTs });
+  return row?.endedTs ?? undefined;
 }
 
 /** Removes the second factor of an account, and a secret that is offered. */

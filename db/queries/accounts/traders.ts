@@ -1,6 +1,6 @@
 /** Accounts of traders and operators (contract sections 8.1 and 8.10). */
 
-import { and, eq, like } from "drizzle-orm";
+import { and, eq, like, sql, type SQL } from "drizzle-orm";
 import { violatedConstraint, type Queries } from "../../database.js";
 import { page, type Keyset, type Page, type PageRequest } from "../../page.js";
 import { traders, type KycStatus, type Role, type TraderState } from "../../schema/accounts.js";
@@ -137,9 +137,20 @@ export async function setTraderState(
   return row;
 }
 
+/**
+ * Returns the end of the sessions of an account that are ended at `untilTs`: later than that when the sessions were ended
+ * shortly before, because one that began since then begins up to a second after the end before it.
+ */
+export function endOfAll(untilTs: number): SQL<number> {
+  return sql`greatest(${untilTs}::bigint, ${traders.sessionsEndedTs} + 1000)`;
+}
+
 /** Ends every web session of an account that began at `untilTs` or earlier. */
 export async function endSessions(db: Queries, traderId: string, untilTs: number): Promise<void> {
-  await db.update(traders).set({ sessionsEndedTs: untilTs }).where(eq(traders.traderId, traderId));
+  await db
+    .update(traders)
+    .set({ sessionsEndedTs: endOfAll(untilTs) })
+    .where(eq(traders.traderId, traderId));
 }
 
 /** Stores the hash of another password of an account. */

@@ -108,16 +108,16 @@ export function signInRoutes({ db, signIns, secondFactors, tokens, changes }: Si
         passwordHash: await signIns.hash(body.newPassword, account.role, incoming),
         endedTs: endOfSessions(incoming.receivedMs),
       };
-      const isChanged = await db.transaction(async (tx) => {
-        const done = await changePassword(tx, change);
-        if (done && account.role === "operator")
+      const endedTs = await db.transaction(async (tx) => {
+        const end = await changePassword(tx, change);
+        if (end !== undefined && account.role === "operator")
           await recordAudit(tx, auditedAction(call, { action: "operator.password", subject: traderId }));
-        return done;
+        return end;
       });
       // Another request has changed the password since this one checked it.
-      if (!isChanged) throw new Refused("INVALID_CREDENTIALS");
+      if (endedTs === undefined) throw new Refused("INVALID_CREDENTIALS");
       await changes.publish("trader", traderId);
-      return { body: newSession(account, change.endedTs) };
+      return { body: newSession(account, endedTs) };
     },
   });
 
@@ -141,16 +141,15 @@ export function signInRoutes({ db, signIns, secondFactors, tokens, changes }: Si
       const { traderId } = account;
       if ("password" in body)
         return { body: await secondFactors.offer(await signIns.confirm(account, body, incoming)) };
-      const endedTs = endOfSessions(incoming.receivedMs);
-      const recoveryCodes = await signIns.check(account, incoming, () =>
+      const { recoveryCodes, endedTs } = await signIns.check(account, incoming, () =>
         db.transaction(async (tx) => {
-          const codes = await secondFactors.enroll(tx, traderId, body.code, {
+          const enrolled = await secondFactors.enroll(tx, traderId, body.code, {
             from: incoming,
-            endedTs,
+            endedTs: endOfSessions(incoming.receivedMs),
           });
-          if (codes !== undefined)
+          if (enrolled !== undefined)
             await recordAudit(tx, auditedAction(call, { action: "operator.totp", subject: traderId }));
-          return codes;
+          return enrolled;
         }),
       );
       await changes.publish("trader", traderId);

@@ -85,6 +85,16 @@ describe("web sessions", function () {
     expect((await send(stack.url, bearing(again, { target: "/v3/session" }))).status).to.equal(200);
   });
 
+  it("end too when they began a moment before, right after all earlier ones ended", async () => {
+    for (let round = 0; round < 3; round += 1) {
+      const [phone, desk] = [await login(stack.url, CREDENTIALS), await login(stack.url, CREDENTIALS)];
+      await send(stack.url, bearing(phone, { method: "DELETE", target: "/v3/sessions" }));
+      expect(said(await send(stack.url, bearing(desk, { target: "/v3/session" })))).to.equal(
+        "401 UNAUTHENTICATED",
+      );
+    }
+  });
+
   it("are refused alike for a wrong password and for an unknown address", async () => {
     const wrong = await post("/v3/session", { ...CREDENTIALS, password: "another password" });
     const unknown = await post("/v3/session", { email: "nobody@example.com", password: "another password" });
