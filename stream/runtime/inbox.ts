@@ -4,7 +4,7 @@
  * actor's state: its entries fold into it, and its snapshots contain it.
  */
 
-import type { ActorId } from "../../actors/actor.js";
+import { type ActorId, fnv1a } from "../../actors/actor.js";
 import { endsRunAt, runsOf } from "../../actors/runs.js";
 import { unreachable } from "../../actors/unreachable.js";
 import type { Entry } from "../log/ports.js";
@@ -29,12 +29,16 @@ type InboxPart =
   | readonly ["answers", answers: SavedInbox["answers"]]
   | readonly ["unfinished", commands: readonly unknown[], of?: string | undefined];
 
+/** Average length of a part with answers. That of a batch takes 2 KB, so a number of them would bound no length. */
+const PART_CHARS = 32 * 1024;
+
 /** Yields a saved inbox in parts of bounded size. */
 export function* inboxParts({ sources, answers, unfinished, unfinishedOf }: SavedInbox): Generator<string> {
   for (const run of runsOf(Object.entries(sources), ([source]) => endsRunAt(source)))
     yield JSON.stringify(["sources", run] satisfies InboxPart);
-  for (const run of runsOf(answers, ([id]) => endsRunAt(id)))
-    yield JSON.stringify(["answers", run] satisfies InboxPart);
+  const texts = answers.map((answer) => ({ id: answer[0], text: JSON.stringify(answer) }));
+  for (const run of runsOf(texts, ({ id, text }) => fnv1a(id) % Math.ceil(PART_CHARS / text.length) === 0))
+    yield `["answers",[${run.map(({ text }) => text).join()}]]`;
   if (unfinished === undefined) return;
   const work: InboxPart = ["unfinished", unfinished];
   yield JSON.stringify(unfinishedOf === undefined ? work : [...work, unfinishedOf]);

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import fc from "fast-check";
 import type { ActorId } from "../../../actors/actor.js";
 import { LATEST_FORMAT } from "../../../actors/format.js";
-import { Inbox } from "../../../stream/runtime/inbox.js";
+import { Inbox, inboxParts } from "../../../stream/runtime/inbox.js";
 import { cursorAt, type Message, NO_CURSOR } from "../../../stream/log/log.js";
 import {
   CorruptLog,
@@ -580,6 +580,19 @@ describe("an inbox", () => {
     expect(inbox.save(60_001).answers).to.deep.equal([["long", 2, 100_000]]);
     inbox.forgetExpired(102_000);
     expect(inbox.answers).to.equal(0);
+  });
+
+  it("is saved in short parts, of which few change when answers expire", () => {
+    const inbox = new Inbox();
+    for (let n = 0; n < 2_000; n += 1)
+      inbox.remember({ id: `batch ${n}`, reply: "x".repeat(3_000), untilMs: 1_000 * n });
+    const before = [...inboxParts(inbox.save(0))];
+    expect(Math.max(...before.map((part) => part.length))).to.be.below(512 * 1024);
+    const after = [...inboxParts(inbox.save(300_500))];
+    expect(after.filter((part) => !before.includes(part))).to.have.length.at.most(1);
+    const restored = new Inbox();
+    for (const part of after) restored.addPart(part);
+    expect(restored.save(0)).to.deep.equal(inbox.save(300_500));
   });
 
   it("starts empty", () => {
