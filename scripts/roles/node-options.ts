@@ -6,7 +6,15 @@
  */
 export const ROLE_NODE_OPTIONS: readonly string[] = ["--v8-pool-size=1"];
 /**
+ * The helper that marks what lives would take a core from everybody else for half a second at a time, because it has the
+ * priority of the worker. The event loop marks in steps of a few ms instead: the 90th percentile of the p99 of each 5 s fell
+ * from 157 to 99 ms at half load on two cores, and the worker's longest pause did not rise.
+ *
  * With the default size of the young generation, the garbage collector runs so often that it copies much of what the
  * present step still needs. Twice that size takes up to 35 MB more memory.
  */
-export const WORKER_NODE_OPTIONS: readonly string[] = ["--max-semi-space-size=32", ...ROLE_NODE_OPTIONS];
+export const WORKER_NODE_OPTIONS: readonly string[] = [
+  "--no-concurrent-marking",
+  "--max-semi-space-size=32",
+  ...ROLE_NODE_OPTIONS,
+];

@@ -8,6 +8,7 @@ import fs from "node:fs";
 import os from "node:os";
 import { parentOf, sessionOf } from "./identity.js";
 import type { Running } from "./keep.js";
+import { SpareTime } from "./spare-time.js";
 
 /**
  * Nice values of a process and of its children: relative to this process for their threads, and as they are for their
@@ -30,7 +31,7 @@ export const GATEWAY: Niceness = { process: MAY_RAISE ? 0 : 4 };
  * it while a projector is behind. Where no priority may be raised, they always receive as much.
  */
 export const BACKGROUND: Niceness = { process: 4, children: 4 };
-/** The child of Redis that rewrites its append-only file receives 0.1 of the time. */
+/** The child of Redis that rewrites its append-only file has spare time first, and then receives 0.1 of the time. */
 export const REDIS: Niceness = { children: 10 };
 /** The process runs only while a core has nothing else to do, or nearly so. */
 export const IDLE: Niceness = { process: 19, children: 19 };
@@ -46,6 +47,7 @@ export class Priorities {
   readonly #kept = new Map<number, Niceness>();
   /** Processes of projectors that are behind. */
   readonly #behind = new Set<number>();
+  readonly #spareTime: SpareTime;
   /** Processes of the last round that need no change any more. */
   #settled = new Set<number>();
   #timer: NodeJS.Timeout | undefined;
@@ -53,8 +55,9 @@ export class Priorities {
   /** Reports the first failure. Each round repeats it. */
   #report: ((line: string) => void) | undefined;
 
-  constructor(report: (line: string) => void) {
+  constructor(report: (line: string) => void, spareTime = new SpareTime()) {
     this.#report = report;
+    this.#spareTime = spareTime;
   }
 
   /** Changes the priority of a running process, and of its present and future children, as `niceness` says. */
@@ -88,6 +91,7 @@ export class Priorities {
   stop(): void {
     this.#isStopped = true;
     clearTimeout(this.#timer);
+    this.#spareTime.stop();
   }
 
   #round(): void {
@@ -127,7 +131,10 @@ export class Priorities {
     let leadsSession: boolean;
     try {
       const own = this.#kept.get(pid);
-      const parent = this.#kept.get(parentOf(pid));
+      const parentPid = parentOf(pid);
+      const parent = this.#kept.get(parentPid);
+      // Where no priority may be raised, none could end the spare time.
+      if (MAY_RAISE && parent === REDIS) this.#spareTime.begin(pid, parentPid);
       isBackground = (own ?? parent) === BACKGROUND;
       normal = own?.process ?? parent?.children;
       leadsSession = sessionOf(pid) === pid;

@@ -1,14 +1,16 @@
 import { expect } from "chai";
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
+import { setTimeout } from "node:timers/promises";
 import pg from "pg";
 import { startPostgres } from "../../../scripts/embedded/postgres.js";
 import { sessionOf } from "../../../scripts/supervisor/identity.js";
 import { openLog } from "../../../scripts/supervisor/log.js";
 import { BACKGROUND, GATEWAY, Priorities, REDIS, WORKER } from "../../../scripts/supervisor/priorities.js";
+import { SpareTime } from "../../../scripts/supervisor/spare-time.js";
 import { startSet } from "../../../scripts/supervisor/supervisor.js";
 import { inTemporaryDirectory } from "../../support/temporary.js";
 import { until } from "../../support/until.js";
@@ -20,6 +22,16 @@ const hasAutogroups = fs.existsSync("/proc/self/autogroup");
 /** Returns the nice value of the session of a process. */
 function autogroupNice(pid: number): number {
   return Number(/nice (-?\d+)/.exec(fs.readFileSync(`/proc/${pid}/autogroup`, "utf8"))?.[1]);
+}
+
+const SCHED_OTHER = 0;
+const SCHED_IDLE = 5;
+
+/** Returns the scheduling policy of a process. */
+function policyOf(pid: number): number {
+  // The name of the process, which may contain spaces, is in parentheses; the policy is the 39th field after it.
+  const stat = fs.readFileSync(`/proc/${pid}/stat`, "utf8");
+  return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[38]);
 }
 
 /** Bit of the permission to raise priorities, among the capabilities of a process. */
@@ -187,6 +199,27 @@ describe("priorities", function () {
       await until(() => os.getPriority(rewrite) === Math.min(19, base + 10));
       expect(os.getPriority(pid)).to.equal(base);
       if (hasAutogroups) expect(autogroupNice(pid)).to.equal(0);
+    } finally {
+      process.kill(-pid);
+      priorities.stop();
+    }
+  });
+
+  it("gives the children of Redis spare time alone, and only at first (needs Linux and chrt)", async function () {
+    if (process.platform !== "linux" || !hasCapability(CAP_SYS_NICE) || spawnSync("chrt", ["-V"]).error)
+      this.skip();
+    const child = spawn("sh", ["-c", "sleep 60 & echo $!; wait"], { detached: true });
+    const pid = child.pid ?? expect.fail();
+    const priorities = new Priorities(quiet, new SpareTime(1_500));
+    try {
+      const [line] = (await once(child.stdout, "data")) as [Buffer];
+      const rewrite = Number(line.toString());
+      priorities.add({ pid, onExit: quiet }, REDIS);
+      await until(() => policyOf(rewrite) === SCHED_IDLE);
+      expect(policyOf(pid)).to.equal(SCHED_OTHER);
+      await until(() => policyOf(rewrite) === SCHED_OTHER);
+      await setTimeout(2_000);
+      expect(policyOf(rewrite), "in a later round").to.equal(SCHED_OTHER);
     } finally {
       process.kill(-pid);
       priorities.stop();
