@@ -207,7 +207,7 @@ export function orderRoutes(parts: OrderParts) {
       exampleBody: { orderIds: [IDS.orderId] },
     },
     run: async ({ caller, body }) => {
-      const { canceled, notCanceled } = await trading.cancel(
+      const { canceled, notCanceled } = await trading.canceling.cancel(
         walletOf(caller),
         body.orderIds,
         caller.commandId,
@@ -232,7 +232,7 @@ export function orderRoutes(parts: OrderParts) {
       exampleBody: {},
     },
     run: async ({ caller, query }) => ({
-      body: { canceled: await trading.cancelAll(walletOf(caller), query, caller.commandId) },
+      body: { canceled: await trading.canceling.cancelAll(walletOf(caller), query, caller.commandId) },
     }),
   });
 
@@ -247,7 +247,7 @@ export function orderRoutes(parts: OrderParts) {
     },
     run: async ({ caller, id }) => {
       const orderId = id("orderId");
-      const status = await trading.cancelOne(walletOf(caller), orderId, caller.commandId);
+      const status = await trading.canceling.cancelOne(walletOf(caller), orderId, caller.commandId);
       if (status === undefined) throw new Refused("ORDER_NOT_FOUND");
       return { body: { orderId, status } };
     },

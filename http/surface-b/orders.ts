@@ -94,7 +94,7 @@ export function emmOrderRoutes(base: string, { trading, reference, reads }: EmmO
       },
       run: async ({ caller, body }) => {
         const orderIds = Array.isArray(body) ? body : body.orderIds;
-        const { canceled, notCanceled } = await trading.cancel(caller, orderIds, randomUUID());
+        const { canceled, notCanceled } = await trading.canceling.cancel(caller, orderIds, randomUUID());
         const status = notCanceled.length === 0 ? 200 : 207;
         return { status, body: { canceled: [...canceled], notCanceled: [...notCanceled] } };
       },
@@ -116,7 +116,7 @@ export function emmOrderRoutes(base: string, { trading, reference, reads }: EmmO
       },
       run: async ({ caller, query }) => {
         try {
-          return { body: { canceled: await trading.cancelAll(caller, query, randomUUID()) } };
+          return { body: { canceled: await trading.canceling.cancelAll(caller, query, randomUUID()) } };
         } catch (error) {
           // A cancel that failed returns its token, so that it can be repeated at once.
           await caller.giveBack();
@@ -151,7 +151,7 @@ export function emmOrderRoutes(base: string, { trading, reference, reads }: EmmO
     },
     run: async ({ caller, id }) => {
       const orderId = id("orderId");
-      const status = await trading.cancelOne(caller, orderId, randomUUID());
+      const status = await trading.canceling.cancelOne(caller, orderId, randomUUID());
       if (status === undefined) throw new Refused("ORDER_NOT_FOUND");
       return { body: { orderId, status } };
     },
@@ -173,7 +173,9 @@ export function emmOrderRoutes(base: string, { trading, reference, reads }: EmmO
     run: async ({ caller, query, id }) => {
       const event = id("eventId");
       if ((await reference.event(event)) === undefined) throw new Refused("EVENT_NOT_FOUND");
-      return { body: { canceled: await trading.cancelAll(caller, { ...query, event }, randomUUID()) } };
+      return {
+        body: { canceled: await trading.canceling.cancelAll(caller, { ...query, event }, randomUUID()) },
+      };
     },
   });
 
@@ -193,7 +195,9 @@ export function emmOrderRoutes(base: string, { trading, reference, reads }: EmmO
     run: async ({ caller, query, id }) => {
       const market = id("marketId");
       if ((await reference.market(market)) === undefined) throw new Refused("MARKET_NOT_FOUND");
-      return { body: { canceled: await trading.cancelAll(caller, { ...query, market }, randomUUID()) } };
+      return {
+        body: { canceled: await trading.canceling.cancelAll(caller, { ...query, market }, randomUUID()) },
+      };
     },
   });
 

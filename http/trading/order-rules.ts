@@ -3,7 +3,7 @@
  * of the event, the tick table, the quantity and the time in force (contract sections 1.4, 2.6 and 5.15).
  */
 
-import { MAX_TTL_MS, MIN_TTL_MS } from "../../actors/limits.js";
+import { MAX_BATCH, MAX_TTL_MS, MIN_TTL_MS } from "../../actors/limits.js";
 import { rulesOf } from "../../actors/market/time-in-force.js";
 import type { MarketTerms, OrderRequest } from "../../actors/ledger/types.js";
 import {
@@ -16,7 +16,7 @@ import {
 } from "../../actors/units.js";
 import type { MarketRecord } from "../../db/queries/catalog/markets.js";
 import type { EventStatus } from "../../db/schema/catalog.js";
-import { meaningOf, type Code } from "../request/errors.js";
+import { meaningOf, Refused, type Code } from "../request/errors.js";
 import type { Grid, OutcomeRef, Reference } from "../reference/reference.js";
 import type { PlaceOrder } from "../surface-a/schemas/orders.js";
 
@@ -150,4 +150,10 @@ export function termsOf(market: MarketRecord): MarketTerms {
     fee: market.fee,
     live: market.live,
   };
+}
+
+/** Refuses a batch without an item, and one with too many. */
+export function requireBatch(size: number): void {
+  if (size === 0) throw new Refused("EMPTY_BATCH");
+  if (size > MAX_BATCH) throw new Refused("BATCH_TOO_LARGE");
 }

@@ -92,13 +92,16 @@ export function streamTrading({ reference, trading, locations, time }: StreamPor
       answered(async () => {
         await checkCaller(caller, "canceling");
         const body = readFields(BatchCancel, { orderIds });
-        return { ok: true as const, ...(await trading.cancel(caller, body.orderIds)) };
+        return { ok: true as const, ...(await trading.canceling.cancel(caller, body.orderIds)) };
       }),
     cancelAll: (caller, filter, reason) =>
       answered(async () => {
         // Cancel on disconnect must work even when the key of the closed socket has ended.
         if (reason === undefined) await checkCaller(caller, "canceling");
-        return { ok: true as const, canceled: await trading.cancelAll(caller, filter, undefined, reason) };
+        return {
+          ok: true as const,
+          canceled: await trading.canceling.cancelAll(caller, filter, undefined, reason),
+        };
       }),
   };
 }

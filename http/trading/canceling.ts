@@ -1,0 +1,217 @@
+/**
+ * Canceling, the same for REST and for the stream: by id, where the answer waits for the market of each order, and in a
+ * scope, where it counts the cancels that are queued (contract section 5.16).
+ */
+
+import { randomUUID } from "node:crypto";
+import { ledgerOf } from "../../actors/actor.js";
+import type { LedgerCommand, LedgerReply, OrderFilter } from "../../actors/ledger/commands.js";
+import type { OpenOrder, OrderStatus } from "../../actors/ledger/types.js";
+import type { Currency } from "../../actors/market/types.js";
+import type { Database } from "../../db/database.js";
+import { findStatuses } from "../../db/queries/trading/orders.js";
+import { type GatewayExchange, Unavailable } from "../../stream/log/ports.js";
+import type { TerminalOrder } from "../../stream/ws/wallet/wallets.js";
+import type { Reference } from "../reference/reference.js";
+import { Refused } from "../request/errors.js";
+import type { Freshness } from "./freshness.js";
+import { sendToLedger, type Trader } from "./ledger-client.js";
+import { requireBatch } from "./order-rules.js";
+import { SharedRuns } from "./shared-runs.js";
+
+/** Result of canceling orders by id. */
+export interface Canceled {
+  readonly canceled: readonly string[];
+  readonly notCanceled: readonly {
+    readonly orderId: string;
+    readonly reason: "FILLED" | "CANCELED" | "NOT_FOUND";
+  }[];
+}
+
+/** Selection of orders to cancel; an absent field does not narrow it. */
+export interface CancelScope {
+  readonly event?: string | undefined;
+  readonly market?: string | undefined;
+  readonly outcome?: string | undefined;
+  readonly currency?: Currency | undefined;
+}
+
+/** Source of the terminal states of orders, as their ledger emits them. */
+interface TerminalOrders {
+  /** Follows the ledger of a trader until the returned function is called. */
+  followOrders(traderId: string): Promise<() => void>;
+  waitForTerminal(
+    wallet: string,
+    orderIds: readonly string[],
+    timeoutMs: number,
+  ): Promise<ReadonlyMap<string, TerminalOrder>>;
+}
+
+export interface CancelingParts {
+  readonly reference: Reference;
+  readonly exchange: GatewayExchange;
+  readonly terminalOrders: TerminalOrders;
+  readonly freshness: Freshness;
+  readonly db: Database;
+}
+
+/** Time that a cancel waits for the market to answer, in ms. */
+const CANCEL_TIMEOUT_MS = 2_000;
+/** Time in ms in which the deltas of an order arrive that its ledger has just ended. */
+const JUST_ENDED_MS = 50;
+
+/** Cancels the orders of traders. */
+export class Canceling {
+  /** Cancels of everything on their way, by wallet and scope. */
+  private readonly cancels = new SharedRuns<number>();
+
+  constructor(private readonly parts: CancelingParts) {}
+
+  /** Cancels orders by id and returns the result of each. Throws `Unavailable` when the markets do not answer in time. */
+  async cancel(
+    trader: Trader,
+    orderIds: readonly string[],
+    commandId: string = randomUUID(),
+  ): Promise<Canceled> {
+    requireBatch(orderIds.length);
+    const ends = await this.cancelEach(trader, [...new Set(orderIds)], commandId);
+    const canceled: string[] = [];
+    const notCanceled: { orderId: string; reason: "FILLED" | "CANCELED" | "NOT_FOUND" }[] = [];
+    for (const [orderId, end] of ends) {
+      if (end.byThis) canceled.push(orderId);
+      else if (end.status === undefined) notCanceled.push({ orderId, reason: "NOT_FOUND" });
+      else notCanceled.push({ orderId, reason: end.status === "FILLED" ? "FILLED" : "CANCELED" });
+    }
+    return { canceled, notCanceled };
+  }
+
+  /** Cancels an order and returns its status after that, or `undefined` when the wallet has no such order. */
+  async cancelOne(trader: Trader, orderId: string, commandId: string): Promise<OrderStatus | undefined> {
+    return (await this.cancelEach(trader, [orderId], commandId)).get(orderId)?.status;
+  }
+
+  /**
+   * Cancels all of the wallet's orders in a scope, and returns the number of cancels that are queued. Requests for the same
+   * scope that come while one is on its way share the next one, because each of them would queue all cancels again.
+   * Refuses `INVALID_QUERY` for a scope that names unknown things, or things that do not belong together.
+   */
+  async cancelAll(
+    trader: Trader,
+    scope: CancelScope,
+    commandId: string = randomUUID(),
+    reason?: "DISCONNECTED",
+  ): Promise<number> {
+    const filter = await this.filterOf(scope);
+    const command: LedgerCommand = { kind: "cancelAll", wallet: trader.wallet, filter, reason };
+    const { exchange } = this.parts;
+    return this.cancels.run(JSON.stringify(command), async () => {
+      const reply = await sendToLedger(exchange, trader.traderId, command, "cancels", commandId);
+      // A ledger of an earlier build lists all orders and counts none.
+      return reply.count ?? reply.queued.length;
+    });
+  }
+
+  /** Queues cancels and returns the status of each order. `byThis`: the order was open, and this cancel ended it. */
+  private async cancelEach(
+    trader: Trader,
+    orderIds: readonly string[],
+    commandId: string,
+  ): Promise<Map<string, { readonly status: OrderStatus | undefined; readonly byThis: boolean }>> {
+    const command: LedgerCommand = { kind: "cancel", wallet: trader.wallet, orderIds };
+    const { exchange, terminalOrders } = this.parts;
+    // An order can end before the answer is here.
+    const unfollow = await terminalOrders.followOrders(trader.traderId);
+    try {
+      const reply = await sendToLedger(exchange, trader.traderId, command, "cancels", commandId);
+      return await this.statusesAfter(trader, orderIds, reply);
+    } finally {
+      unfollow();
+    }
+  }
+
+  private async statusesAfter(
+    trader: Trader,
+    orderIds: readonly string[],
+    reply: Extract<LedgerReply, { readonly kind: "cancels" }>,
+  ): Promise<Map<string, { readonly status: OrderStatus | undefined; readonly byThis: boolean }>> {
+    const queued = await this.endsOf(trader, reply.queued);
+    const known = await this.statusesOf(trader, reply.unknown);
+    return new Map(
+      orderIds.map((orderId) => {
+        const status = queued.get(orderId) ?? known.get(orderId);
+        return [orderId, { status, byThis: queued.get(orderId) === "CANCELED" }];
+      }),
+    );
+  }
+
+  private async endsOf(
+    trader: Trader,
+    queued: readonly OpenOrder[],
+  ): Promise<ReadonlyMap<string, OrderStatus>> {
+    if (queued.length === 0) return new Map();
+    const orderIds = queued.map(({ orderId }) => orderId);
+    const ends = await this.parts.terminalOrders.waitForTerminal(trader.wallet, orderIds, CANCEL_TIMEOUT_MS);
+    if (ends.size < orderIds.length) {
+      throw new Unavailable(
+        "the cancel is queued, but its market has not answered in time; read the order later",
+      );
+    }
+    return new Map([...ends].map(([orderId, { status }]) => [orderId, status]));
+  }
+
+  /**
+   * Returns the statuses of orders that their ledger does not have open. An order that has ended keeps its status, so the
+   * tables need not be up to date with those that they show as ended; the deltas of the ledger tell of those that have just
+   * ended. Only for the others, such as orders that never were, does the read wait for the tables. Throws `Unavailable`.
+   */
+  private async statusesOf(
+    { traderId, wallet }: Trader,
+    orderIds: readonly string[],
+  ): Promise<ReadonlyMap<string, OrderStatus>> {
+    const { db, terminalOrders, freshness } = this.parts;
+    const ended = new Map<string, OrderStatus>();
+    const addEnded = (statuses: Iterable<readonly [string, OrderStatus]>): void => {
+      for (const [orderId, status] of statuses)
+        if (status !== "PENDING" && status !== "OPEN") ended.set(orderId, status);
+    };
+    const others = (): string[] => orderIds.filter((orderId) => !ended.has(orderId));
+    const addJustEnded = async (waitMs: number): Promise<void> => {
+      const found = await terminalOrders.waitForTerminal(wallet, others(), waitMs);
+      addEnded([...found].map(([orderId, { status }]) => [orderId, status]));
+    };
+    await addJustEnded(0);
+    if (others().length > 0) addEnded(await findStatuses(db, wallet, others()));
+    if (others().length > 0) await addJustEnded(JUST_ENDED_MS);
+    if (others().length === 0) return ended;
+    await freshness.reach(ledgerOf(traderId));
+    return new Map([...ended, ...(await findStatuses(db, wallet, others()))]);
+  }
+
+  private async filterOf(scope: CancelScope): Promise<OrderFilter> {
+    const { reference } = this.parts;
+    const refuse = (message: string): never => {
+      throw new Refused("INVALID_QUERY", message);
+    };
+    const outcomeRef = scope.outcome === undefined ? undefined : await reference.outcome(scope.outcome);
+    if (scope.outcome !== undefined && outcomeRef === undefined)
+      refuse("outcome is not the outcomeId of any outcome; send one of the market's outcomes");
+    if (outcomeRef !== undefined && scope.market !== undefined && outcomeRef.marketId !== scope.market) {
+      refuse("outcome does not belong to market; leave one of the two out");
+    }
+    const marketId = scope.market ?? outcomeRef?.marketId;
+    const market = marketId === undefined ? undefined : await reference.market(marketId);
+    if (marketId !== undefined && market === undefined)
+      refuse("market is not the marketId of any market; send one from the catalog");
+    if (scope.event !== undefined && market !== undefined && market.event.eventId !== scope.event) {
+      refuse("market does not belong to event; leave one of the two out");
+    }
+    const ofEvent = scope.event === undefined ? undefined : await reference.marketIdsOf(scope.event);
+    if (scope.event !== undefined && ofEvent === undefined)
+      refuse("event is not the eventId of any event; send one from the catalog");
+    return {
+      marketIds: marketId === undefined ? ofEvent : [marketId],
+      outcome: outcomeRef,
+      currency: scope.currency,
+    };
+  }
+}
