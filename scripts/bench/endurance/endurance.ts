@@ -8,7 +8,6 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import type { Exchange } from "../../replay/exchange.js";
 import { startBenchExchange } from "../bench-exchange.js";
 import { percentile, type Row } from "../table.js";
-import { fixedWorkMs } from "./machine-speed.js";
 import { Sampler } from "./sampler.js";
 import { SampleTable } from "./sample-table.js";
 import { MARKETS, openTraffic, SOCKETS } from "./open-traffic.js";
@@ -101,11 +100,14 @@ async function run(
   traffic.take();
   const flowing = flow(stopping.signal);
   const beganMs = performance.now();
+  let cpuBefore = process.cpuUsage();
   try {
     for (let sinceMs = beganMs; sinceMs - beganMs < lengthS * 1_000;) {
       await new Promise((resolve) => setTimeout(resolve, SAMPLE_MS));
       const sizes = await sampler.take();
       const counted = traffic.take();
+      const cpu = process.cpuUsage(cpuBefore);
+      cpuBefore = process.cpuUsage();
       const nowMs = performance.now();
       const atS = (nowMs - beganMs) / 1_000;
       for (const ms of counted.timesMs) timesMs[Math.min(5, Math.floor((6 * atS) / lengthS))]?.push(ms);
@@ -118,7 +120,7 @@ async function run(
         refused: [...counted.refused.values()].reduce((sum, n) => sum + n, 0),
         unavailable: counted.unavailable,
         slow: counted.slow,
-        fixedWorkMs: fixedWorkMs(),
+        clientMicros: (cpu.user + cpu.system) / counted.operations,
         ...sizes,
       };
       samples.push(sample);

@@ -23,7 +23,7 @@ const COLUMNS: readonly (readonly [
   ["pause ms", (samples) => most(samples, "pauseMs").toFixed(0)],
   ["guest ms", (samples) => most(samples, "guestPauseMs").toFixed(0)],
   ["own ms", (samples) => most(samples, "ownPauseMs").toFixed(0)],
-  ["work ms", (samples) => mean(samples, "fixedWorkMs").toFixed(2)],
+  ["client us", (samples) => mean(samples, "clientMicros").toFixed(1)],
   ["lag", (_, { lag }) => lag.toFixed(0)],
   [
     "moves",
@@ -55,7 +55,7 @@ type Figure =
   | "pauseMs"
   | "guestPauseMs"
   | "ownPauseMs"
-  | "fixedWorkMs";
+  | "clientMicros";
 
 function sum(samples: readonly Sample[], figure: Figure): number {
   return samples.reduce((total, sample) => total + sample[figure], 0);

@@ -12,8 +12,11 @@ export interface Sample extends Sizes {
   readonly refused: number;
   readonly unavailable: number;
   readonly slow: number;
-  /** Time of a fixed piece of work, in ms: twice the time is half of the speed of the machine. */
-  readonly fixedWorkMs: number;
+  /**
+   * Time of the processors that this client takes for an operation, in microseconds. Its work for one does not change, so
+   * when it takes more, the machine has become slower, as a virtual machine does beside busy neighbors.
+   */
+  readonly clientMicros: number;
 }
 
 /** Length of a run from which on the growth of its sizes is judged: a shorter one is still filling its windows. */
@@ -163,7 +166,7 @@ export function judgeSteadyRun(
     median(
       samples
         .filter(({ atS }) => Math.ceil((6 * atS) / last.atS) === sixth)
-        .map(({ fixedWorkMs }) => fixedWorkMs),
+        .map(({ clientMicros }) => clientMicros),
     );
   const mostOf = (valueOf: (sample: Sample) => number): number => Math.max(...samples.map(valueOf));
   const longest = (measure: string, figure: number): Row =>
@@ -202,7 +205,7 @@ export function judgeSteadyRun(
     // The exchange cannot answer as fast on a machine that has become slower.
     {
       bench,
-      measure: "time of fixed work, ratio of the same sixths",
+      measure: "time of the client for an operation, ratio of the same sixths",
       figure: workIn(6) / workIn(1),
       unit: "",
     },

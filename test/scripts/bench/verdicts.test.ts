@@ -15,7 +15,7 @@ function quietRun(change: (sample: Sample) => Partial<Sample> = () => ({})): rea
       refused: 0,
       unavailable: 0,
       slow: 0,
-      fixedWorkMs: 1,
+      clientMicros: 20,
       rssBytes: Object.fromEntries(ROLES.map((role) => [role, 1e8])),
       processes: Object.fromEntries(ROLES.map((role) => [role, `a ${role}`])),
       pauseMs: 10,
@@ -128,9 +128,9 @@ describe("the verdicts of the endurance bench", () => {
   });
 
   it("show by how much the machine has become slower", () => {
-    const slowing = quietRun(({ atS }) => ({ fixedWorkMs: atS > 3_000 ? 1.5 : 1 }));
+    const slowing = quietRun(({ atS }) => ({ clientMicros: atS > 3_000 ? 30 : 20 }));
     const figures = judgeSteadyRun("run", slowing, P99).filter(({ measure }) =>
-      measure.startsWith("time of fixed work"),
+      measure.startsWith("time of the client"),
     );
     expect(figures.map(({ figure, verdict }) => [figure, verdict])).to.deep.equal([[1.5, undefined]]);
   });
