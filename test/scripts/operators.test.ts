@@ -63,7 +63,7 @@ describe("operators of the owner of the machine", function () {
       const traderId = String(locked?.traderId);
       await offerTotp(db, { traderId, sealed: "s" });
       const enrollment = { traderId, sealed: "s", step: 1, recoveryDigests: ["d"], endedTs: 0 };
-      expect(await enrollTotp(db, enrollment)).to.equal(true);
+      expect(await enrollTotp(db, enrollment)).to.equal((locked?.sessionsEndedTs ?? 0) + 1_000);
       const reset = run("reset", LOGIN.email, "--role", "owner");
       expect(reset.status, reset.said).to.equal(0);
       expect(await signsIn(reset.password)).to.equal(true);
