@@ -1,6 +1,7 @@
 /** Verification of signed requests: the checks that answer 401, in order (contract section 5.5). */
 
 import { UUID } from "../../actors/uuid.js";
+import type { ConfirmedJump } from "../../stream/log/log.js";
 import type { KeyCaller, LiveKey } from "../request/callers.js";
 import { commandIdOf } from "../request/command-ids.js";
 import { Refused } from "../request/errors.js";
@@ -19,9 +20,14 @@ const TIMESTAMP_WINDOW_MS = 30_000;
 const OFF_THE_CLOCK = `more than ${TIMESTAMP_WINDOW_MS / 1_000} s off the clock of the service`;
 /** Time in ms for which a signed request can be repeated: the window of its timestamp, and 5 s for clocks that differ. */
 export const REMEMBER_MS = 2 * TIMESTAMP_WINDOW_MS + 5_000;
+/** Difference in ms above which a repeat cannot come into the window of the other clock, also around a confirmation. */
+const SECOND_WINDOW_MS = 2 * REMEMBER_MS;
 
 /** Parts of a request that a signature covers, and its headers. */
-type SignedRequest = Pick<Incoming, "method" | "target" | "body" | "ip" | "receivedMs" | "heldMs" | "header">;
+type SignedRequest = Pick<
+  Incoming,
+  "method" | "target" | "body" | "ip" | "receivedMs" | "heldMs" | "lastJump" | "header"
+>;
 
 interface Signature {
   readonly keyId: string;
@@ -86,8 +92,9 @@ export class Signatures {
     const text = this.text(request, timestamp);
     if (!verifyText(text, bytes, key.publicKey, key.algorithm))
       reject(`invalid signature: ${names.signature} does not verify; POST /v3/echo shows the text to sign`);
-    // Engine time may reach the timestamp later: the same bytes are another request then, with ids of its own.
-    const commandId = commandIdOf(keyId, isOfRedis ? `${text}\nclock of Redis` : text);
+    // Engine time may reach the timestamp hours later: the same bytes are another request then, with ids of its own.
+    const isOfHeldClock = isOfRedis || wasInWindowOfRedis(Number(timestamp), request.lastJump);
+    const commandId = commandIdOf(keyId, isOfHeldClock ? `${text}\nclock of Redis` : text);
     return { kind: "key", key, ip: request.ip, commandId, signedTs: Number(timestamp), resumed: false };
   }
 
@@ -116,7 +123,16 @@ export class Signatures {
  * may show either time. A jump that is too small to tell the two windows apart opens no second one.
  */
 function isInWindowOfRedis(ageMs: number, heldMs: number): boolean {
-  return Math.abs(heldMs) > REMEMBER_MS && Math.abs(ageMs - heldMs) <= TIMESTAMP_WINDOW_MS;
+  return Math.abs(heldMs) > SECOND_WINDOW_MS && Math.abs(ageMs - heldMs) <= TIMESTAMP_WINDOW_MS;
+}
+
+/**
+ * Returns whether a timestamp may have been in the window of the clock of Redis before an operator confirmed the jump, or
+ * may still be in a gateway that learns of it later. A repeat is then the same request as before.
+ */
+function wasInWindowOfRedis(timestamp: number, lastJump: ConfirmedJump | undefined): boolean {
+  if (lastJump === undefined || Math.abs(lastJump.heldMs) <= SECOND_WINDOW_MS) return false;
+  return timestamp <= lastJump.atMs + REMEMBER_MS;
 }
 
 function reject(message: string): never {

@@ -1,6 +1,7 @@
 /** Facts about a request that the middleware gathers for the routes and for the log. */
 
 import type { Request, Response } from "express";
+import type { ConfirmedJump } from "../../stream/log/log.js";
 import type { KeyAlgorithm } from "../auth/canonical.js";
 import type { Turn } from "./senders/turns.js";
 import type { Target } from "./target.js";
@@ -11,6 +12,8 @@ export interface EngineTime {
   now(): number;
   /** Engine time less the time of Redis, in ms, while a jump of its clock is held; else 0. */
   readonly heldMs: number;
+  /** The last jump that an operator has confirmed. */
+  readonly lastJump: ConfirmedJump | undefined;
 }
 
 /** Request as it arrived: exact bytes, nothing interpreted. */
@@ -24,6 +27,8 @@ export interface Incoming {
   readonly receivedMs: number;
   /** Engine time less the time of Redis then, in ms, while a jump of its clock is held; else 0. */
   readonly heldMs: number;
+  /** The last jump that an operator had confirmed then. */
+  readonly lastJump: ConfirmedJump | undefined;
   /** Returns the value of a header that was sent once, `undefined` when it is absent, and `REPEATED` otherwise. */
   header(name: string): string | undefined | typeof REPEATED;
 }
@@ -93,6 +98,7 @@ export function incomingOf(req: Request, res: Response): Incoming {
     ip,
     receivedMs: time.now(),
     heldMs: time.heldMs,
+    lastJump: time.lastJump,
     header: (name) => soleHeader(req, name),
   };
 }

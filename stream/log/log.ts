@@ -264,6 +264,16 @@ export interface LogTime {
   readonly confirmed: number;
   /** Engine time that a worker has recorded last (Unix ms). */
   readonly engineMs: number | undefined;
+  /** The last confirmation; a build before this one records none. */
+  readonly lastJump: ConfirmedJump | undefined;
+}
+
+/** Confirmation of a jump by an operator. */
+export interface ConfirmedJump {
+  /** Time of the log's clock at the confirmation (Unix ms). */
+  readonly atMs: number;
+  /** The difference that was held until then, in ms. */
+  readonly heldMs: number;
 }
 
 /** State of the clocks, for operators. */

@@ -69,7 +69,6 @@ import {
   logTime,
   recentDifferences,
   readAll,
-  results,
   type StreamReply,
   messagesOf,
   scoresOf,
@@ -621,8 +620,7 @@ export class RedisLog implements Log {
   }
 
   async confirmTime(): Promise<void> {
-    const key = this.#keys.engineTime();
-    await results(this.#connection.multi().hdel(key, "held", "engine").hincrby(key, "confirmed", 1));
+    await this.#run("confirm-time", [this.#keys.engineTime()], []);
   }
 
   async clockReport(): Promise<ClockReport> {

@@ -5,6 +5,7 @@ import type { ActorId } from "../../actors/actor.js";
 import {
   type AppendOutcome,
   type CommitOutcome,
+  type ConfirmedJump,
   type Head,
   type Heartbeat,
   type LiveWorker,
@@ -95,13 +96,21 @@ export function unprojectedActors(reply: unknown): readonly Unprojected[] {
 
 /** Converts the reply of `time.lua`. */
 export function logTime(reply: unknown): LogTime {
-  const [logMs, heldMs, confirmed, engineMs] = reply as [string, string, string, string];
+  const [logMs, heldMs, confirmed, engineMs, lastJump] = reply as [string, string, string, string, string];
   return {
     logMs: Number(logMs),
     heldMs: Number(heldMs),
     confirmed: Number(confirmed),
     engineMs: engineMs === "" ? undefined : Number(engineMs),
+    lastJump: confirmedJump(lastJump),
   };
+}
+
+/** Reads the record of the last confirmation. */
+export function confirmedJump(record: string): ConfirmedJump | undefined {
+  if (record === "") return undefined;
+  const [atMs, heldMs] = record.split(" ").map(Number);
+  return { atMs: atMs ?? 0, heldMs: heldMs ?? 0 };
 }
 
 /** Age in ms after which the record of a process about its host counts no more. */

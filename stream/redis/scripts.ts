@@ -8,6 +8,7 @@ const LOG_SCRIPTS = [
   "announce",
   "append",
   "commit",
+  "confirm-time",
   "heartbeat",
   "hold-time",
   "mark",

@@ -6,7 +6,7 @@
  */
 
 import { type Clock, sleep } from "../log/clock.js";
-import type { Log, LogTime } from "../log/log.js";
+import type { ConfirmedJump, Log, LogTime } from "../log/log.js";
 import type { Logger } from "../log/logger.js";
 
 export interface EngineClockOptions {
@@ -47,6 +47,7 @@ export class EngineClock implements Clock {
   #correctionMs = 0;
   #confirmed = 0;
   #heldMs = 0;
+  #lastJump: ConfirmedJump | undefined;
   /** The engine time that the workers had recorded at the last sample of the start, and how often it was the same. */
   #recordedMs: number | undefined;
   #sameRecords = 0;
@@ -82,6 +83,11 @@ export class EngineClock implements Clock {
   /** Engine time less the time of the log, in ms, while a jump of the log's clock is held; else 0. */
   get heldMs(): number {
     return this.#heldMs;
+  }
+
+  /** The last jump that an operator has confirmed. */
+  get lastJump(): ConfirmedJump | undefined {
+    return this.#lastJump;
   }
 
   monotonic(): number {
@@ -148,6 +154,7 @@ export class EngineClock implements Clock {
   async #receive(time: LogTime, targetMs: number): Promise<void> {
     const { logger, sets } = this.#options;
     this.#heldMs = time.heldMs;
+    this.#lastJump = time.lastJump;
     if (this.#atMs === undefined) {
       this.#confirmed = time.confirmed;
       if (this.#mayHaveJumped(time, targetMs)) return;

@@ -2,6 +2,7 @@ import { createPublicKey, randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { Signatures } from "../../../http/auth/signatures.js";
 import { Refused } from "../../../http/request/errors.js";
+import type { ConfirmedJump } from "../../../stream/log/log.js";
 import { makeKey, signatureHeaders } from "../keys.js";
 
 const NOW = 1_790_000_000_000;
@@ -26,7 +27,12 @@ describe("the time of a signature", () => {
   });
 
   /** Identifies the caller of a request; returns its command id, or the reason of the refusal. */
-  async function identify(signedMs: number, receivedMs: number, heldMs: number): Promise<string> {
+  async function identify(
+    signedMs: number,
+    receivedMs: number,
+    heldMs: number,
+    lastJump?: ConfirmedJump,
+  ): Promise<string> {
     const signed = { method: "GET", target: "/v3/limits" };
     const headers = signatureHeaders({ keyId, ...pair }, "Svc", signed, signedMs);
     const sent = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
@@ -37,6 +43,7 @@ describe("the time of a signature", () => {
       ip: "192.0.2.1",
       receivedMs,
       heldMs,
+      lastJump,
       header: (name: string) => sent.get(name),
     };
     try {
@@ -54,7 +61,7 @@ describe("the time of a signature", () => {
     expect(await identify(NOW - 30_001, NOW, 0)).to.equal("timestamp too old");
   });
 
-  for (const heldMs of [HOUR_MS, -HOUR_MS, 65_001, -65_001]) {
+  for (const heldMs of [HOUR_MS, -HOUR_MS, 130_001, -130_001]) {
     it(`may also be that of the clock of Redis while ${heldMs} ms are held, as another request`, async () => {
       const redisMs = NOW - heldMs;
       const ids = [
@@ -75,10 +82,37 @@ describe("the time of a signature", () => {
       for (const between of [redisMs + 30_001, redisMs - 30_001])
         expect(await identify(between, NOW, heldMs)).to.match(/^timestamp too/);
     });
+
+    it(`is the same request after an operator has confirmed a jump for which ${heldMs} ms were held`, async () => {
+      const redisMs = NOW - heldMs;
+      const jump = { atMs: redisMs, heldMs };
+      for (const signedMs of [redisMs - 30_000, redisMs, redisMs + 30_000]) {
+        const before = await identify(signedMs, NOW, heldMs);
+        expect(before).to.match(/^[0-9a-f]{64}$/);
+        expect(await identify(signedMs, redisMs, 0, jump), `signed at ${signedMs}`).to.equal(before);
+        if (signedMs >= redisMs) expect(await identify(signedMs, redisMs + 30_000, 0, jump)).to.equal(before);
+      }
+      // A gateway learns of the confirmation seconds after another one.
+      const late = redisMs + 35_000;
+      expect(await identify(late, redisMs + 5_000, 0, jump)).to.equal(
+        await identify(late, NOW + 5_000, heldMs),
+      );
+      // What was signed by the engine time before is refused, or signed long after the confirmation.
+      expect(await identify(NOW, redisMs, 0, jump)).to.match(/^timestamp too/);
+      const later = redisMs + 65_001;
+      expect(await identify(later, later, 0, jump)).to.equal(await identify(later, later, 0));
+    });
   }
 
   it("is compared with engine time alone while less is held, because a repeat could come into the other window", async () => {
-    for (const heldMs of [65_000, -65_000])
+    for (const heldMs of [130_000, -130_000])
       expect(await identify(NOW - heldMs, NOW, heldMs)).to.match(/^timestamp too/);
+  });
+
+  it("is the same request before and after a small jump is confirmed, by engine time alone", async () => {
+    for (const heldMs of [20_000, -20_000]) {
+      const jump = { atMs: NOW - heldMs, heldMs };
+      expect(await identify(NOW, NOW - heldMs, 0, jump)).to.equal(await identify(NOW, NOW, heldMs));
+    }
   });
 });

@@ -35,7 +35,7 @@ async function costOf(failure: Error): Promise<{ givenBack: number; rows: number
     run: () => Promise.reject(failure),
   });
   const app = express();
-  app.use(requestId({ now: Date.now, heldMs: 0 }));
+  app.use(requestId({ now: Date.now, heldMs: 0, lastJump: undefined }));
   app.get("/list", serve(failing, admission, false));
   const answer: ErrorRequestHandler = (_error, _req, res, _next) => void res.status(429).end();
   app.use(answer);

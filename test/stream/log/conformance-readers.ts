@@ -113,7 +113,7 @@ export function readerConformance(fixture: Fixture): void {
 
     it("has the engine time of the last report before", async () => {
       const first = await time(5_000);
-      expect(first).to.include({ heldMs: 0, confirmed: 0, engineMs: undefined });
+      expect(first).to.include({ heldMs: 0, confirmed: 0, engineMs: undefined, lastJump: undefined });
       expect(Math.abs(first.logMs - Date.now())).to.be.below(5_000);
       expect(await time(6_000)).to.include({ engineMs: 5_000 });
       expect(await time()).to.include({ engineMs: 6_000 });
@@ -127,7 +127,10 @@ export function readerConformance(fixture: Fixture): void {
       expect(await time()).to.include({ heldMs: -7_000, confirmed: 0 });
       expect((await fixture.log.clockReport()).heldMs).to.equal(-7_000);
       await fixture.log.confirmTime();
-      expect(await time(5_000)).to.include({ heldMs: 0, confirmed: 1, engineMs: undefined });
+      const confirmed = await time(5_000);
+      expect(confirmed).to.include({ heldMs: 0, confirmed: 1, engineMs: undefined });
+      expect(confirmed.lastJump).to.include({ heldMs: -7_000 });
+      expect(confirmed.lastJump?.atMs).to.be.within(read.logMs, confirmed.logMs);
       expect(await time(5_000, 1), "of a process that had not seen it").to.include({ engineMs: undefined });
       expect(await fixture.log.holdTime(read, -9_000)).to.equal(false);
       expect(await time()).to.include({ heldMs: 0, confirmed: 1, engineMs: 5_000 });

@@ -9,7 +9,7 @@ import { isAnnounced } from "../../../stream/log/formats.js";
 import { type Appended, isShort, packNotification } from "../../../stream/log/notifications.js";
 import { Keys } from "../../../stream/redis/keys.js";
 import { NotificationListener } from "../../../stream/redis/listener.js";
-import { recentDifferences } from "../../../stream/redis/replies.js";
+import { confirmedJump, recentDifferences } from "../../../stream/redis/replies.js";
 import {
   type Announcements,
   type AppendOutcome,
@@ -516,7 +516,14 @@ export class MemoryLog implements Log {
       const record = hostDifferenceMs === undefined ? undefined : `${hostDifferenceMs} ${logMs}`;
       this.#store.set(KEYS.hostClocks(), name, record);
       const heldMs = this.#number(key, "held");
-      return { logMs, heldMs, confirmed, engineMs: recorded === undefined ? undefined : Number(recorded) };
+      const lastJump = confirmedJump(this.#store.get(key, "last") ?? "");
+      return {
+        logMs,
+        heldMs,
+        confirmed,
+        engineMs: recorded === undefined ? undefined : Number(recorded),
+        lastJump,
+      };
     });
   }
 
@@ -532,6 +539,7 @@ export class MemoryLog implements Log {
   confirmTime(): Promise<void> {
     return this.#perform("confirmTime", () => {
       const key = KEYS.engineTime();
+      this.#store.set(key, "last", `${this.#clock.now()} ${this.#number(key, "held")}`);
       for (const field of ["held", "engine"]) this.#store.set(key, field, undefined);
       this.#store.set(key, "confirmed", String(this.#number(key, "confirmed") + 1));
     });
