@@ -92,6 +92,8 @@ export interface WithIds {
   readonly without?: (ids: readonly string[]) => LedgerCommand | undefined;
 }
 
+/** Time in ms for a request with ids, in which its second command is carried out too if there is one. */
+const WITH_IDS_MS = 5_000;
 const CANNOT_TELL = "the service cannot determine whether this id was used before; try again";
 
 /**
@@ -110,7 +112,12 @@ export async function askWithIds(
   // The query of `answerTo` has the same id, and the answer to it may come twice.
   const isAnswer = (reply: unknown): boolean => !isOf(reply as LedgerReply, QUERY);
   const options = { rememberMs: REMEMBER_MS, isAnswer };
-  const answer = await exchange.ledgerOnce(shard, command, { ...options, id: commandId });
+  const dueMs = performance.now() + WITH_IDS_MS;
+  const answer = await exchange.ledgerOnce(shard, command, {
+    ...options,
+    id: commandId,
+    timeoutMs: WITH_IDS_MS,
+  });
   const { reply } = answer;
   if (!isOf(reply, "uncertain")) return answer;
   const { ids, sinceMs } = reply;
@@ -118,8 +125,13 @@ export async function askWithIds(
     (await freshness.hasReached(ledgerOf(traderId), sinceMs)) ? lookedUp(ids) : undefined,
   );
   const second = whole ?? without?.(ids);
-  if (second === undefined) throw new Unavailable(CANNOT_TELL);
-  const again = await exchange.ledgerOnce(shard, second, { ...options, id: lookedUpIdOf(commandId) });
+  const timeoutMs = Math.floor(dueMs - performance.now());
+  if (second === undefined || timeoutMs <= 0) throw new Unavailable(CANNOT_TELL);
+  const again = await exchange.ledgerOnce(shard, second, {
+    ...options,
+    id: lookedUpIdOf(commandId),
+    timeoutMs,
+  });
   // Without the tables, further ids may have left the memory of the ledger meanwhile.
   if (isOf(again.reply, "uncertain")) throw new Unavailable(CANNOT_TELL);
   return again;

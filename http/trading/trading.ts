@@ -187,7 +187,9 @@ export class Trading {
     const without = (ids: readonly string[]): LedgerCommand | undefined => {
       if (atomic || !remembers) return undefined;
       const certain = refuseUncertain(own, orders, ids);
-      return certain.passed.length === 0 ? undefined : { ...command, ...certain, orders: certain.passed };
+      return certain.passed.length === 0
+        ? undefined
+        : { ...command, own: certain.own, orders: certain.passed };
     };
     return sendWithIds(this.parts, traderId, { command, lookedUp, without }, "placed", commandId);
   }

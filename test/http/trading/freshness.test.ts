@@ -65,6 +65,24 @@ describe("the waits for the tables", () => {
     expect(await freshness.hasReached(a)).to.equal(true);
   });
 
+  it("end after a second when the database has gone silent", async () => {
+    const silent = connect(database.url);
+    const freshness = new Freshness(silent, { position: () => Promise.resolve({ seq: 1, lineage: "" }) });
+    const { query } = silent.$client;
+    silent.$client.query = (() => new Promise(() => undefined)) as typeof query;
+    try {
+      const beganMs = performance.now();
+      expect(await Promise.all([freshness.hasReached(a), freshness.hasReached(b)])).to.deep.equal([
+        false,
+        false,
+      ]);
+      expect(performance.now() - beganMs).to.be.within(900, 2_500);
+    } finally {
+      silent.$client.query = query;
+      await disconnect(silent);
+    }
+  });
+
   describe("that have entries beyond the head of the log", () => {
     const actor = "ledger:0";
     const [old, cut] = [
