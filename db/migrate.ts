@@ -11,21 +11,7 @@ import { firstContact } from "./database.js";
 import { MIGRATION_LOCK } from "./locks.js";
 import { prepareMonths } from "./partitions/prepare.js";
 import { createMonths, presentOf } from "./partitions/keep-months.js";
-
-/** Version of the rows that this build reads and writes. A migration after which older builds would misread them raises it. */
-const ROWS_VERSION = 1;
-
-/** The tables have rows of a later build. */
-export class NewerRows extends Error {
-  override readonly name = "NewerRows";
-
-  constructor(version: number) {
-    super(
-      `the tables have rows of version ${version}, and this build reads them up to version ${ROWS_VERSION}: start the ` +
-        "build that has written them, or a later one, or restore a backup from before the upgrade",
-    );
-  }
-}
+import { requireReadableRows } from "./rows-version.js";
 
 /** Interval of the attempts to become the one process that migrates, in ms. */
 const TURN_MS = 200;
@@ -45,7 +31,7 @@ export async function migrate(databaseUrl: string, say: Say = () => undefined): 
   try {
     await firstContact(databaseUrl, connection.open());
     await takeTurn(client, say);
-    await requireReadable(client);
+    await requireReadableRows(client);
     await waitBriefly(client);
     await prepareMonths(client, say);
     const migrationsFolder = path.join(import.meta.dirname, "migrations");
@@ -71,15 +57,6 @@ async function takeTurn(client: pg.Client, say: Say): Promise<void> {
     }
     await sleep(TURN_MS);
   }
-}
-
-/** Throws `NewerRows` when a later build has changed what the rows mean. */
-async function requireReadable(client: pg.Client): Promise<void> {
-  const { rows: found } = await client.query("select from pg_class where oid = to_regclass('rows_version')");
-  if (found.length === 0) return;
-  const { rows } = await client.query<{ version: number }>("select version from rows_version");
-  const version = rows[0]?.version ?? ROWS_VERSION;
-  if (version > ROWS_VERSION) throw new NewerRows(version);
 }
 
 async function otherMigration(client: pg.Client): Promise<string> {

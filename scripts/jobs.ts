@@ -7,6 +7,7 @@ import type { Formats } from "../actors/format.js";
 import { RESTRICTIONS_FORMAT } from "../actors/ledger/types.js";
 import { connect, disconnect, type Database } from "../db/database.js";
 import { migrate } from "../db/migrate.js";
+import { watchRows } from "../db/rows-version.js";
 import { indexAddresses } from "../db/search-index.js";
 import { countStrays } from "../db/partitions/strays.js";
 import { keepMonths } from "../db/partitions/keep-months.js";
@@ -142,6 +143,7 @@ async function start({
   format,
   marketKeepMs,
   processName,
+  end,
 }: RoleConfig): Promise<RunningRole> {
   if (redisUrl === undefined)
     throw new ConfigError("REDIS_URL: set it to the Redis of the exchange, which the jobs need");
@@ -204,9 +206,11 @@ async function start({
       process: formats.name,
       figures: () => usage.figures(),
     });
+    const stopWatching = watchRows(db.$client, end);
     const indexBuild = indexAddresses(databaseUrl, (line) => logger.warn(line));
     return {
       async stop() {
+        stopWatching();
         reporter.stop();
         usage.stop();
         await indexBuild.stop();

@@ -8,6 +8,7 @@ import { queriesOver } from "../database.js";
 import { PROJECTOR_GROUPS, PROJECTOR_LOCK } from "../locks.js";
 import { bindToLog, requireLog } from "../queries/installation.js";
 import { marketArchive } from "../queries/catalog/removed-markets.js";
+import { requireReadableRows } from "../rows-version.js";
 import { markets, removedMarkets } from "../schema/markets.js";
 import { projectorCursors } from "../schema/wallets.js";
 import type { ProjectionBatch } from "./batch.js";
@@ -81,9 +82,10 @@ export class ProjectionSession {
 
   /**
    * Releases the groups beyond the share of this session, and takes free ones up to it. Takes none while a projector of
-   * the build before shares writes. The caller writes nothing meanwhile.
+   * the build before shares writes. The caller writes nothing meanwhile. Throws `NewerRows`.
    */
   async deal(): Promise<void> {
+    await requireReadableRows(this.#client);
     this.#isMember ||= await this.#tryLock("pg_try_advisory_lock_shared($1)", [PROJECTOR_LOCK]);
     if (!this.#isMember) return;
     const quota = quotaOf((await this.#holders()).projectors);
@@ -108,8 +110,9 @@ export class ProjectionSession {
     return this.#alone(() => bindToLog(queriesOver(this.#client), logId, Date.now()));
   }
 
-  /** Returns true when `deal` would change the groups of this session. */
+  /** Returns true when `deal` would change the groups of this session. Throws `NewerRows`. */
   async mustDeal(): Promise<boolean> {
+    await this.#alone(() => requireReadableRows(this.#client));
     const { projectors, groups } = await this.#alone(() => this.#holders());
     const quota = quotaOf(projectors);
     return this.#groups.size > quota || (this.#groups.size < quota && groups < PROJECTOR_GROUPS);

@@ -13,6 +13,8 @@ export interface RunningRole {
 export interface RoleConfig extends Config {
   /** Name of the process, unique on its host. */
   readonly processName: string;
+  /** Drains the process and ends it with exit code 1, because it must not go on. */
+  readonly end: (error: Error) => void;
 }
 
 /** Name and purpose of a role, for its messages and its help. */
@@ -64,22 +66,27 @@ export async function runRole(
   let running: RunningRole | undefined;
   let draining = false;
   let noticeMs = 0;
-  const drain = (): void => {
+  const drain = (code = 0): void => {
     if (draining) return;
     draining = true;
-    if (running === undefined) process.exit(0);
+    if (running === undefined) process.exit(code);
     const limitMs = drainMs + noticeMs;
     setTimeout(() => fail(new Error(`did not drain within ${limitMs / 1_000} s`)), limitMs).unref();
-    running.stop().then(() => process.exit(0), fail);
+    running.stop().then(() => process.exit(code), fail);
   };
-  process.on("SIGTERM", drain);
-  process.on("SIGINT", drain);
-  if (supervised) process.on("disconnect", drain);
+  const end = (error: Error): void => {
+    console.error(`${name}: ${describe(error)}`);
+    drain(1);
+  };
+  process.on("SIGTERM", () => drain());
+  process.on("SIGINT", () => drain());
+  if (supervised) process.on("disconnect", () => drain());
   if (supervised && !process.connected) drain();
   try {
     const config = loadConfig();
     noticeMs = config.drainNoticeMs;
-    running = await start({ ...config, processName: config.processName ?? `${name}-${process.pid}` });
+    const processName = config.processName ?? `${name}-${process.pid}`;
+    running = await start({ ...config, processName, end });
   } catch (error) {
     fail(error);
   }

@@ -10,6 +10,7 @@ import { requireLog } from "../../db/queries/installation.js";
 import { mayChangeAudit } from "../../db/queries/operator/audit.js";
 import { marketArchive } from "../../db/queries/catalog/removed-markets.js";
 import { Replica } from "../../db/replica.js";
+import { watchRows } from "../../db/rows-version.js";
 import { createApp } from "../../http/app.js";
 import { Changes } from "../../http/reference/changes.js";
 import type { EdgeLimits } from "../../http/edge/middleware.js";
@@ -117,6 +118,8 @@ export interface GatewaySettings extends Pick<
   readonly operatorsNeedTotp?: boolean | undefined;
   /** Token buckets of the keys; default: those with the published limits. */
   readonly throttle?: Throttle | undefined;
+  /** Ends the process after a drain, because it must not go on; default: the error is logged. */
+  readonly end?: ((error: Error) => void) | undefined;
 }
 
 export interface RunningGateway {
@@ -165,6 +168,11 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       await checkReplica(db, readDb, databaseReadUrl, logger);
     }
     await requireLog(db, await idOfLog(log));
+    const stopWatchingRows = watchRows(db.$client, settings.end ?? onError);
+    closing.push(() => {
+      stopWatchingRows();
+      return Promise.resolve();
+    });
     const tail = new LogTail({ log, clock: systemClock, logger });
     closing.push(() => tail.close());
     const { format } = settings;
@@ -337,6 +345,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       changes,
       trading,
       orderIds,
+      time: clock,
       books: replicas,
       throttle,
       buckets,

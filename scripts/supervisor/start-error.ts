@@ -1,5 +1,5 @@
 import { DatabaseUnreachable } from "../../db/database.js";
-import { NewerRows } from "../../db/migrate.js";
+import { NewerRows } from "../../db/rows-version.js";
 import { RedisUnreachable } from "../../stream/redis/connection.js";
 
 /** Failure that the person at the terminal can fix; only its message is shown, and the message names the remedy. */

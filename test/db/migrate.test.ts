@@ -1,7 +1,8 @@
 import { expect } from "chai";
 import { sql } from "drizzle-orm";
 import { connect, disconnect, type Database } from "../../db/database.js";
-import { migrate, NewerRows } from "../../db/migrate.js";
+import { migrate } from "../../db/migrate.js";
+import { NewerRows } from "../../db/rows-version.js";
 import { listLeagues, listMarketTypes, listSports } from "../../db/queries/catalog/classification.js";
 import { currentTicks } from "../../db/queries/catalog/ticks.js";
 import { freshDatabase, type FreshDatabase } from "../support/servers.js";
