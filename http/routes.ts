@@ -20,6 +20,7 @@ import { emmClientRoutes } from "./admin/emm-clients.js";
 import { adminEventRoutes } from "./admin/events.js";
 import { geoRoutes } from "./admin/geo.js";
 import { maintenanceRoutes } from "./admin/maintenance.js";
+import type { EngineTime } from "./edge/incoming.js";
 import { clockRoutes } from "./ops/clock.js";
 import { healthRoutes } from "./ops/health-route.js";
 import type { Readiness } from "./ops/health.js";
@@ -76,6 +77,7 @@ export interface RouteParts {
   readonly changes: Changes;
   readonly trading: Trading;
   readonly orderIds: OrderIds;
+  readonly time: Pick<EngineTime, "now">;
   readonly books: Books;
   readonly throttle: Throttle;
   readonly buckets: Pick<TokenBuckets, "spend">;

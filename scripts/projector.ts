@@ -10,6 +10,7 @@ import { Projector } from "../db/projection/projector.js";
 import { systemClock } from "../stream/log/clock.js";
 import { FormatAnnouncer } from "../stream/log/formats.js";
 import { checkInstallation } from "../stream/log/installation.js";
+import { EngineClock } from "../stream/services/engine-clock.js";
 import { Invalidations } from "../stream/services/invalidations.js";
 import { ProcessReporter } from "../stream/services/process-reports.js";
 import { RedisLog } from "../stream/redis/redis-log.js";
@@ -41,6 +42,13 @@ async function start({
     const role = { log, clock: systemClock, logger, role: "projector", id: randomUUID(), format } as const;
     const formats = new FormatAnnouncer(role);
     await formats.start();
+    const time = await EngineClock.start({
+      log,
+      clock: systemClock,
+      logger,
+      name: formats.name,
+      sets: false,
+    });
     const tail = new LogTail({ log, clock: systemClock, logger });
     const invalidations = new Invalidations(log);
     const db = connect(databaseUrl, { maxConnections: 1 });
@@ -49,6 +57,7 @@ async function start({
       journal: journalOf(log, tail, logger, marketArchive(db)),
       marketChanged: (marketId) => invalidations.publish("market", marketId),
       logger,
+      time,
     });
     // `run` tries again after every error. If it rejects nevertheless, the unhandled rejection ends the process.
     void projector.run();
@@ -74,6 +83,7 @@ async function start({
         stopWatching();
         reporter.stop();
         await projector.stop();
+        time.stop();
         await formats.stop();
         await tail.close();
         await disconnect(db);

@@ -1,12 +1,18 @@
 /** The time from the decisions of actors to their rows. */
 
+import type { Clock } from "../../stream/log/clock.js";
 import type { Entry } from "../../stream/log/ports.js";
 
-/** Measures how late the rows of a projector are, by the clock of its host. */
+/** Measures how late the rows of a projector are, in engine time. */
 export class ProjectionLag {
+  readonly #time: Pick<Clock, "now">;
   #longestMs = 0;
   /** Engine time of the oldest decision that is being written. */
   #writingTs: number | undefined;
+
+  constructor(time: Pick<Clock, "now">) {
+    this.#time = time;
+  }
 
   /** Begins to write entries. They are late from now on, also while an attempt to write them fails. */
   begin(entries: readonly Entry[]): void {
@@ -33,6 +39,6 @@ export class ProjectionLag {
 
   /** Returns the age in ms of the oldest decision that is being written, 0 when none is. */
   writingMs(): number {
-    return this.#writingTs === undefined ? 0 : Math.max(0, Date.now() - this.#writingTs);
+    return this.#writingTs === undefined ? 0 : Math.max(0, this.#time.now() - this.#writingTs);
   }
 }

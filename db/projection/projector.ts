@@ -2,6 +2,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ActorId } from "../../actors/actor.js";
+import { type Clock, systemClock } from "../../stream/log/clock.js";
 import type { Logger } from "../../stream/log/logger.js";
 import { commonSeq, NOWHERE, type Position } from "../../stream/log/lineage.js";
 import type { Entry } from "../../stream/log/ports.js";
@@ -21,6 +22,8 @@ export interface ProjectorOptions {
   /** Invalidates caches of a market whose definition, status or grade has changed. */
   readonly marketChanged: (marketId: string) => Promise<void>;
   readonly logger: Logger;
+  /** Engine time (default the clock of the host). */
+  readonly time?: Pick<Clock, "now"> | undefined;
   /** Time in ms of projecting after which the tables are bound to the log (default 10,000). */
   readonly bindAfterMs?: number | undefined;
 }
@@ -51,11 +54,14 @@ export class Projector {
   #running: Promise<void> | undefined;
   #active = false;
   #projectedEntries = 0;
-  readonly #lag = new ProjectionLag();
+  readonly #time: Pick<Clock, "now">;
+  readonly #lag: ProjectionLag;
   #reconciliations = 0;
 
   constructor(options: ProjectorOptions) {
     this.#options = options;
+    this.#time = options.time ?? systemClock;
+    this.#lag = new ProjectionLag(this.#time);
   }
 
   /** True while this projector writes; false while others own all actors, and after a failure. */
@@ -162,7 +168,7 @@ export class Projector {
     const log = await this.#requireLog(session);
     if (log === undefined) return;
     await this.#reconcile(session, cursors, heads);
-    const changed = await session.marketsChangedSince(Date.now() - REPUBLISH_MS);
+    const changed = await session.marketsChangedSince(this.#time.now() - REPUBLISH_MS);
     for (const marketId of changed) this.#publishChange(marketId);
     const queue = new EntryQueue();
     // Most last entries have their mark: the log must not hear of all of them again.

@@ -71,6 +71,7 @@ export class Removal {
   readonly #keepMs: number;
   /** Every market that was settled before this time is removed, or was restored since. */
   #settledFrom = 0;
+  #lastRunMs = 0;
   #nextRoundMs = 0;
   #nextWholeMs = 0;
   #round: Round | undefined;
@@ -89,6 +90,9 @@ export class Removal {
    */
   async run(nowMs: number): Promise<void> {
     if (!this.#ports.mayRemove()) return;
+    // Engine time goes back when an operator confirms such a jump, and removals must not wait until it has caught up.
+    if (nowMs < this.#lastRunMs) this.#forgetTimes();
+    this.#lastRunMs = nowMs;
     if (this.#round === undefined) {
       if (nowMs < this.#nextRoundMs) return;
       await this.#ports.findUndone();
@@ -105,6 +109,12 @@ export class Removal {
       round.after = next;
       if (markets.length > 0) return;
     }
+  }
+
+  #forgetTimes(): void {
+    this.#nextRoundMs = 0;
+    this.#nextWholeMs = 0;
+    this.#wokenMs.clear();
   }
 
   async #removeOne(round: Round, place: RemovalPlace, nowMs: number): Promise<void> {

@@ -11,6 +11,7 @@ import type { Replica } from "../../../stream/ws/market/replica.js";
 import type { Replicas } from "../../../stream/ws/market/replicas.js";
 import { IDS, UNCHANGED } from "../../docs/examples.js";
 import { etagOf, matchesEtag } from "../../edge/etag.js";
+import type { EngineTime } from "../../edge/incoming.js";
 import { ANYBODY, signedOrSession, TRADING, type Access } from "../../request/access.js";
 import { free, perListed, type Metering } from "../../request/metering.js";
 import { route, Serialized, type Route } from "../../request/route.js";
@@ -21,6 +22,7 @@ import { RecentMarkets, recentReads, type RecentMarket } from "./recent-markets.
 
 interface PriceParts {
   readonly reads: { readonly db: Database };
+  readonly time: Pick<EngineTime, "now">;
   readonly books: Pick<Replicas, "acquire" | "has" | "release">;
 }
 
@@ -30,8 +32,8 @@ const ACQUIRED_AT_ONCE = 8;
 const MARKETS_PER_TOKEN = 10;
 const PER_MARKETS = perListed("read", "markets", MARKETS_PER_TOKEN, MAX_PRICED_MARKETS);
 
-export function priceRoutes({ reads, books }: PriceParts): readonly Route[] {
-  const markets = new RecentMarkets(recentReads(reads.db));
+export function priceRoutes({ reads, time, books }: PriceParts): readonly Route[] {
+  const markets = new RecentMarkets(recentReads(reads.db, time));
   const coldLoads = new ColdLoads();
 
   const pricesOf = async (recent: RecentMarket, mayLoad: () => boolean): Promise<MarketPrices> => {

@@ -4,6 +4,7 @@ import type { Ticks } from "../../../actors/units.js";
 import type { Database } from "../../../db/database.js";
 import { findMarkets, type MarketRecord } from "../../../db/queries/catalog/markets.js";
 import { closingPrices } from "../../../db/queries/trading/closing-prices.js";
+import type { EngineTime } from "../../edge/incoming.js";
 import { Refused } from "../../request/errors.js";
 
 /** A market, and the closing prices of its first outcome, oldest first; null for an interval without a trade. */
@@ -15,7 +16,7 @@ export interface RecentMarket {
 /** Reads of the tables. */
 export interface RecentReads {
   markets(marketIds: readonly string[]): Promise<readonly MarketRecord[]>;
-  hours(marketIds: readonly string[], nowMs: number): ReturnType<typeof closingPrices>;
+  hours(marketIds: readonly string[]): ReturnType<typeof closingPrices>;
 }
 
 /** Time in ms for which a read serves all requests, so that their number does not matter to Postgres. */
@@ -36,10 +37,10 @@ interface Batch {
   readonly done: Promise<void>;
 }
 
-export function recentReads(db: Database): RecentReads {
+export function recentReads(db: Database, time: Pick<EngineTime, "now">): RecentReads {
   return {
     markets: (marketIds) => findMarkets(db, marketIds),
-    hours: (marketIds, nowMs) => closingPrices(db, marketIds, nowMs),
+    hours: (marketIds) => closingPrices(db, marketIds, time.now()),
   };
 }
 
@@ -53,7 +54,7 @@ export class RecentMarkets {
 
   constructor(
     private readonly reads: RecentReads,
-    private readonly nowMs: () => number = Date.now,
+    private readonly nowMs: () => number = () => performance.now(),
   ) {}
 
   /** Returns the visible ones of the markets, in the given order. Refuses `UNAVAILABLE` while too many ids wait. */
@@ -95,7 +96,7 @@ export class RecentMarkets {
     const visible = new Map(
       found.filter(({ event }) => event.visible).map((market) => [market.marketId, market]),
     );
-    const hours = visible.size === 0 ? undefined : await this.reads.hours([...visible.keys()], atMs);
+    const hours = visible.size === 0 ? undefined : await this.reads.hours([...visible.keys()]);
     for (const marketId of marketIds) {
       this.#markets.delete(marketId);
       this.#misses.delete(marketId);
