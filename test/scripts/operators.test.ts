@@ -7,8 +7,9 @@ import { findTraderByEmail, createTrader } from "../../db/queries/accounts/trade
 import { listAudit } from "../../db/queries/operator/audit.js";
 import { Passwords } from "../../http/auth/passwords/passwords.js";
 import { ensureOperator } from "../../scripts/roles/first-operator.js";
+import { RedisLog } from "../../stream/redis/redis-log.js";
 import { programOf } from "../support/run/program.js";
-import { type FreshDatabase, freshDatabase } from "../support/servers.js";
+import { type FreshDatabase, freshDatabase, freshRedis } from "../support/servers.js";
 
 const LOGIN = { email: "boss@example.com", password: "a configured password" };
 
@@ -28,8 +29,10 @@ describe("operators of the owner of the machine", function () {
   });
 
   describe("by npm run operator", () => {
+    let redisUrl: string | undefined;
+    beforeEach(() => (redisUrl = undefined));
     const run = (...args: readonly string[]) => {
-      const env = { ...process.env, DATABASE_URL: database.url };
+      const env = { ...process.env, DATABASE_URL: database.url, REDIS_URL: redisUrl };
       const { entry, execArgv } = programOf("scripts/operators/operator.ts");
       const { status, stdout, stderr } = spawnSync(process.execPath, [...execArgv, entry, ...args], {
         env,
@@ -43,6 +46,27 @@ describe("operators of the owner of the machine", function () {
     };
     const signsIn = async (password: string): Promise<boolean> =>
       passwords.matches(password, (await findTraderByEmail(db, LOGIN.email))?.passwordHash);
+
+    it("end their sessions by engine time, and by the time of the machine while Redis is away", async () => {
+      expect(run("create", LOGIN.email).status).to.equal(0);
+      const endedTs = async () => (await findTraderByEmail(db, LOGIN.email))?.sessionsEndedTs ?? 0;
+      const redis = await freshRedis();
+      try {
+        const log = await RedisLog.open({ url: redis.url });
+        await log.holdTime(await log.time({ name: "test", confirmed: 0 }), 3_600_000);
+        await log.close();
+        redisUrl = "redis://127.0.0.1:1";
+        const { status, said } = run("disable", LOGIN.email);
+        expect(status, said).to.equal(0);
+        expect(said).to.match(/Redis at .* cannot be used: .*; sessions end by the clock of this machine/);
+        expect(await endedTs()).to.be.within(Date.now() - 60_000, Date.now() + 60_000);
+        redisUrl = redis.url;
+        expect(run("reset", LOGIN.email).status).to.equal(0);
+        expect(await endedTs()).to.be.within(Date.now() + 3_500_000, Date.now() + 3_700_000);
+      } finally {
+        await redis.drop();
+      }
+    });
 
     it("are created without an author, disabled and reset", async () => {
       const created = run("create", LOGIN.email, "--role", "finance");
