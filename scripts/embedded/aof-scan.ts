@@ -61,11 +61,15 @@ class AofScanner {
   #transactionStart: number | undefined;
   /** Number of commands in the open transaction. */
   #inside = 0;
+  /** Offset of the SELECT that is the first of these commands, if it is one. */
+  #firstSelect: number | undefined;
   /** Offset of the first SELECT after the first of these commands, and the number of SELECTs from there. */
   #selectStart: number | undefined;
   #selects = 0;
   /** Torn halves, with the number of SELECTs after each. A server begins to write with one. */
-  readonly #nested: (ByteRange & { selects: number })[] = [];
+  readonly #nested: (ByteRange & { to: number; selects: number })[] = [];
+  /** Offset of the first command of the last half, if that is a SELECT of which the next command shows whose it is. */
+  #doubtfulSelect: number | undefined;
   #expected: Expected = "command";
   /** Number being read, and its digits so far. */
   #number = 0;
@@ -120,7 +124,7 @@ class AofScanner {
       case "payload":
         return this.#takePayload(chunk, index);
       case "comment":
-        if (byte === LF) this.#endCommand(this.#size + index + 1);
+        if (byte === LF) this.#endComment(this.#size + index + 1);
         else if (byte === 0) this.#fault(byte);
         return 1;
       case "zeros":
@@ -190,22 +194,50 @@ class AofScanner {
       // Single commands of the next server may stand between its SELECT and its first MULTI.
       if (from !== undefined)
         this.#nested.push({ from, to: this.#selectStart ?? this.#commandStart, selects: this.#selects });
+      this.#doubtfulSelect = this.#selectStart === undefined ? this.#firstSelect : undefined;
       this.#transactionStart = this.#commandStart;
       this.#inside = 0;
+      this.#firstSelect = undefined;
       this.#selectStart = undefined;
       this.#selects = 0;
     } else if (isAlone && (name === "EXEC" || name === "DISCARD")) {
       this.#transactionStart = undefined;
+      this.#firstSelect = undefined;
     } else {
+      this.#settleDoubt(name === "SELECT");
       if (name === "SELECT") this.#select();
       this.#inside += 1;
     }
     if (this.#transactionStart === undefined) this.#keep = end;
   }
+
+  #endComment(end: number): void {
+    this.#expected = "command";
+    if (this.#transactionStart === undefined) this.#keep = end;
+  }
+
+  /**
+   * Decides whose the SELECT right after the MULTI of the last half was. If the next transaction selects, it is the first
+   * write of the next server, and the SELECT before was that of the half. If not, the next server had selected before: the
+   * half is its MULTI alone, and the commands after it were executed and answered.
+   */
+  #settleDoubt(selects: boolean): void {
+    const half = this.#nested.at(-1);
+    if (half !== undefined && this.#doubtfulSelect !== undefined && !selects) {
+      half.to = this.#doubtfulSelect;
+      half.selects += 1;
+    }
+    this.#doubtfulSelect = undefined;
+  }
+
   #select(): void {
     for (const half of this.#nested) half.selects += 1;
+    if (this.#transactionStart === undefined) return;
     // A transaction itself may select its database in its first command.
-    if (this.#transactionStart === undefined || this.#inside === 0) return;
+    if (this.#inside === 0) {
+      this.#firstSelect = this.#commandStart;
+      return;
+    }
     this.#selectStart ??= this.#commandStart;
     this.#selects += 1;
   }

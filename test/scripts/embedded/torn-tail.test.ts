@@ -170,8 +170,36 @@ describe("the torn tail of an append-only file", function () {
     expect(await nestedIn(`${half}${select}${get}${exec}${next}`)).to.deep.equal([]);
     const executed = [{ ...found, isExecuted: true }];
     expect(await nestedIn(`${half}${select}${next}${select}${next}`)).to.deep.equal(executed);
-    expect(await nestedIn(`${half}${next}${select}${next}${select}`)).to.deep.equal(executed);
+    const first = `${multi}${select}${get}${exec}`;
+    expect(await nestedIn(`${half}${first}${select}${next}${select}`)).to.deep.equal(executed);
     expect(await nestedIn(`${half}${select}${get}${select}${next}`)).to.deep.equal(executed);
+  });
+
+  it("keeps the commands of the next start after a MULTI alone", async () => {
+    const [multi, exec] = ["*1\r\n$5\r\nMULTI\r\n", "*1\r\n$4\r\nEXEC\r\n"];
+    const [select, get] = ["*2\r\n$6\r\nSELECT\r\n$1\r\n0\r\n", "*2\r\n$3\r\nGET\r\n$1\r\na\r\n"];
+    const nestedIn = async (text: string) => (await scanAof([Buffer.from(text)])).nested;
+    const next = `${multi}${get}${exec}`;
+    const found = { from: 0, to: multi.length, isExecuted: false };
+    expect(await nestedIn(`${multi}${select}${get}${next}${next}`)).to.deep.equal([found]);
+    expect(await nestedIn(`${multi}${multi}${select}${get}${exec}`)).to.deep.equal([found]);
+    expect(
+      await nestedIn(`${multi}${select}${get}${next}${select}${get}`),
+      "after another start",
+    ).to.deep.equal([{ ...found, isExecuted: true }]);
+    const own = { from: 0, to: `${multi}${select}${get}`.length, isExecuted: false };
+    expect(await nestedIn(`${multi}${select}${get}${multi}${select}${get}${exec}`)).to.deep.equal([own]);
+  });
+
+  it("takes an annotation inside of a transaction for no command", async () => {
+    const [multi, exec, get] = ["*1\r\n$5\r\nMULTI\r\n", "*1\r\n$4\r\nEXEC\r\n", "*1\r\n$4\r\nPING\r\n"];
+    const whole = `${multi}#TS:1700000000\r\n${get}${exec}#TS:1700000001\r\n`;
+    expect(await scanAof([Buffer.from(whole)])).to.deep.equal({
+      size: whole.length,
+      keep: whole.length,
+      torn: true,
+      nested: [],
+    });
   });
 
   it("is gone although Redis has cut it inside its transaction and has written since", () =>
