@@ -16,18 +16,33 @@ export interface Answer {
   readonly untilMs: number;
 }
 
-export interface SavedInbox {
+/** Content of an inbox. */
+interface Content<Reply> {
   readonly sources: Readonly<Record<string, number>>;
-  readonly answers: readonly (readonly [id: string, reply: unknown, untilMs: number])[];
+  readonly answers: readonly (readonly [id: string, reply: Reply, untilMs: number])[];
   readonly unfinished?: readonly unknown[] | undefined;
   readonly unfinishedOf?: string | undefined;
 }
 
+/** Content of an inbox in a snapshot that is one value. */
+export type WholeInbox = Content<unknown>;
+
+/** Content of an inbox, with the replies as JSON. */
+export type SavedInbox = Content<string>;
+
 /** Part of a saved inbox. */
 type InboxPart =
   | readonly ["sources", sources: readonly (readonly [source: string, seq: number])[]]
-  | readonly ["answers", answers: SavedInbox["answers"]]
+  | readonly ["answers", answers: WholeInbox["answers"]]
   | readonly ["unfinished", commands: readonly unknown[], of?: string | undefined];
+
+/** Returns a saved inbox as one value. */
+export function wholeInbox({ answers, ...saved }: SavedInbox): WholeInbox {
+  return {
+    ...saved,
+    answers: answers.map(([id, reply, untilMs]) => [id, JSON.parse(reply) as unknown, untilMs]),
+  };
+}
 
 /** Average length of a part with answers. That of a batch takes 2 KB, so a number of them would bound no length. */
 const PART_CHARS = 32 * 1024;
@@ -36,7 +51,10 @@ const PART_CHARS = 32 * 1024;
 export function* inboxParts({ sources, answers, unfinished, unfinishedOf }: SavedInbox): Generator<string> {
   for (const run of runsOf(Object.entries(sources), ([source]) => endsRunAt(source)))
     yield JSON.stringify(["sources", run] satisfies InboxPart);
-  const texts = answers.map((answer) => ({ id: answer[0], text: JSON.stringify(answer) }));
+  const texts = answers.map(([id, reply, untilMs]) => ({
+    id,
+    text: `[${JSON.stringify(id)},${reply},${untilMs}]`,
+  }));
   for (const run of runsOf(texts, ({ id, text }) => fnv1a(id) % Math.ceil(PART_CHARS / text.length) === 0))
     yield `["answers",[${run.map(({ text }) => text).join()}]]`;
   if (unfinished === undefined) return;
@@ -44,9 +62,18 @@ export function* inboxParts({ sources, answers, unfinished, unfinishedOf }: Save
   yield JSON.stringify(unfinishedOf === undefined ? work : [...work, unfinishedOf]);
 }
 
+/**
+ * An answer in memory. The reply is JSON, because that to a batch would be a hundred objects and texts, and the garbage
+ * collector visits each of them in every collection.
+ */
+interface Remembered {
+  readonly reply: string;
+  readonly untilMs: number;
+}
+
 export class Inbox {
   readonly #sources: Map<string, number>;
-  readonly #answers = new Map<string, Answer>();
+  readonly #answers = new Map<string, Remembered>();
   /** Ids of the answers by the second in which they expire. */
   readonly #expiring = new Map<number, string[]>();
   /** Second up to which answers were forgotten. */
@@ -54,7 +81,7 @@ export class Inbox {
   #unfinished: readonly unknown[];
   #unfinishedOf: string | undefined;
 
-  constructor(saved: SavedInbox = { sources: {}, answers: [] }) {
+  constructor(saved: WholeInbox = { sources: {}, answers: [] }) {
     this.#sources = new Map(Object.entries(saved.sources).filter(([, seq]) => seq > 0));
     for (const [id, reply, untilMs] of saved.answers) this.remember({ id, reply, untilMs });
     this.#unfinished = saved.unfinished ?? [];
@@ -118,8 +145,9 @@ export class Inbox {
 
   /** Returns the answer that was given to a command id, while it is remembered. */
   answerTo(id: string, nowMs: number): Answer | undefined {
-    const answer = this.#answers.get(id);
-    return answer !== undefined && answer.untilMs >= nowMs ? answer : undefined;
+    const known = this.#answers.get(id);
+    if (known === undefined || known.untilMs < nowMs) return undefined;
+    return { id, reply: JSON.parse(known.reply) as unknown, untilMs: known.untilMs };
   }
 
   /** Number of answers in memory, with those that have expired in the present second. */
@@ -127,12 +155,12 @@ export class Inbox {
     return this.#answers.size;
   }
 
-  remember(answer: Answer): void {
-    this.#answers.set(answer.id, answer);
-    const second = secondOf(answer.untilMs);
+  remember({ id, reply, untilMs }: Answer): void {
+    this.#answers.set(id, { reply: JSON.stringify(reply), untilMs });
+    const second = secondOf(untilMs);
     const ids = this.#expiring.get(second);
-    if (ids === undefined) this.#expiring.set(second, [answer.id]);
-    else ids.push(answer.id);
+    if (ids === undefined) this.#expiring.set(second, [id]);
+    else ids.push(id);
   }
 
   /** Applies the facts of an entry. */
@@ -161,9 +189,9 @@ export class Inbox {
   save(nowMs: number): SavedInbox {
     return {
       sources: Object.fromEntries(this.#sources),
-      answers: [...this.#answers.values()]
-        .filter(({ untilMs }) => untilMs >= nowMs)
-        .map(({ id, reply, untilMs }) => [id, reply, untilMs]),
+      answers: [...this.#answers].flatMap(([id, { reply, untilMs }]) =>
+        untilMs >= nowMs ? [[id, reply, untilMs] as const] : [],
+      ),
       unfinished: this.#unfinished.length > 0 ? this.#unfinished : undefined,
       unfinishedOf: this.#unfinishedOf,
     };

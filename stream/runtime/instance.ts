@@ -14,7 +14,7 @@ import {
 } from "../../actors/actor.js";
 import { type Format, LATEST_FORMAT, OLDEST_FORMAT } from "../../actors/format.js";
 import { boundsOf } from "../../actors/limits.js";
-import { Inbox, inboxParts, type SavedInbox } from "./inbox.js";
+import { Inbox, inboxParts, type WholeInbox, wholeInbox } from "./inbox.js";
 import {
   type Change,
   type Delivery,
@@ -122,7 +122,7 @@ interface Skipped {
 /** An actor as one value, as snapshots of format 1 have it. */
 export interface SavedWhole {
   readonly state: unknown;
-  readonly inbox: SavedInbox;
+  readonly inbox: WholeInbox;
   readonly lastTs: number;
 }
 
@@ -664,7 +664,7 @@ export class Instance {
   saveWhole(): SavedWhole {
     return {
       state: this.#actor.saveWhole(this.#state),
-      inbox: this.#inbox.save(this.#lastTs),
+      inbox: wholeInbox(this.#inbox.save(this.#lastTs)),
       lastTs: this.#lastTs,
     };
   }

@@ -577,7 +577,7 @@ describe("an inbox", () => {
     expect(inbox.answerTo("long", 50_000)).to.have.property("reply", 2);
     expect(inbox.answerTo("again", 60_000)).to.have.property("reply", 4);
     expect(inbox.answerTo("again", 60_001)).to.equal(undefined);
-    expect(inbox.save(60_001).answers).to.deep.equal([["long", 2, 100_000]]);
+    expect(inbox.save(60_001).answers).to.deep.equal([["long", "2", 100_000]]);
     inbox.forgetExpired(102_000);
     expect(inbox.answers).to.equal(0);
   });
