@@ -65,19 +65,13 @@ export class Freshness {
   async hasReached(actor: ActorId, beforeMs?: number): Promise<boolean> {
     const head = await this.#head(actor);
     const untilMs = performance.now() + WAIT_MS;
-    return new Promise((resolve, reject) => {
-      // A query of a database that has gone silent fails seconds later than this.
-      const timer = setTimeout(() => resolve(false), WAIT_MS);
-      const end = (isReached: boolean): void => {
-        clearTimeout(timer);
-        resolve(isReached);
-      };
-      const fail = (error: unknown): void => {
-        clearTimeout(timer);
-        reject(error as Error);
-      };
-      this.#wait({ actor, head, beforeMs, untilMs, end, fail });
-    });
+    const reached = new Promise<boolean>((end, fail) =>
+      this.#wait({ actor, head, beforeMs, untilMs, end, fail }),
+    );
+    // A query of a database that has gone silent fails seconds later.
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<boolean>((end) => (timer = setTimeout(end, WAIT_MS, false)));
+    return Promise.race([reached, late]).finally(() => clearTimeout(timer));
   }
 
   /**

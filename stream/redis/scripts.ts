@@ -8,9 +8,7 @@ const LOG_SCRIPTS = [
   "announce",
   "append",
   "commit",
-  "confirm-time",
   "heartbeat",
-  "hold-time",
   "mark",
   "record-format",
   "release",
@@ -19,9 +17,11 @@ const LOG_SCRIPTS = [
   "restore-actor",
   "snapshot",
   "take",
-  "time",
   "write-parts",
 ] as const;
+
+/** Scripts of engine time, in a folder of their own. */
+const CLOCK_SCRIPTS = ["confirm-time", "hold-time", "time"] as const;
 
 /** Scripts of `stream/services/`, in a folder of their own. */
 const SERVICE_SCRIPTS = [
@@ -36,10 +36,12 @@ const SERVICE_SCRIPTS = [
 const FILES: ReadonlyMap<ScriptName, string> = new Map<ScriptName, string>([
   ...LOG_SCRIPTS.map((name) => [name, `commands/${name}.lua`] as const),
   ["relay", "commands/append.lua"],
+  ...CLOCK_SCRIPTS.map((name) => [name, `commands/clock/${name}.lua`] as const),
   ...SERVICE_SCRIPTS.map((name) => [name, `commands/services/${name}.lua`] as const),
 ]);
 
-export type ScriptName = (typeof LOG_SCRIPTS | typeof SERVICE_SCRIPTS)[number] | "relay";
+export type ScriptName =
+  (typeof LOG_SCRIPTS | typeof CLOCK_SCRIPTS | typeof SERVICE_SCRIPTS)[number] | "relay";
 
 /**
  * Scripts that begin new work, which Redis refuses while its memory is full. All others run even then: they finish work

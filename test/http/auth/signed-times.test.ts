@@ -97,7 +97,7 @@ describe("the time of a signature", () => {
       expect(await identify(late, redisMs + 5_000, 0, jump)).to.equal(
         await identify(late, NOW + 5_000, heldMs),
       );
-      // What was signed by the engine time before is refused, or signed long after the confirmation.
+      // A timestamp of the engine time before is refused, until engine time has reached it again.
       expect(await identify(NOW, redisMs, 0, jump)).to.match(/^timestamp too/);
       const later = redisMs + 65_001;
       expect(await identify(later, later, 0, jump)).to.equal(await identify(later, later, 0));

@@ -8,6 +8,7 @@ import { projectorCursors } from "../../../db/schema/wallets.js";
 import { Freshness } from "../../../http/trading/freshness.js";
 import { NOWHERE, type Position } from "../../../stream/log/lineage.js";
 import { entry } from "../../db/exchange.js";
+import { startProxy } from "../../support/proxy.js";
 import { freshDatabase, type FreshDatabase } from "../../support/servers.js";
 import { until } from "../../support/until.js";
 
@@ -66,20 +67,19 @@ describe("the waits for the tables", () => {
   });
 
   it("end after a second when the database has gone silent", async () => {
-    const silent = connect(database.url);
-    const freshness = new Freshness(silent, { position: () => Promise.resolve({ seq: 1, lineage: "" }) });
-    const { query } = silent.$client;
-    silent.$client.query = (() => new Promise(() => undefined)) as typeof query;
+    const proxy = await startProxy(database.url);
+    const silent = connect(proxy.url);
     try {
+      const freshness = new Freshness(silent, { position: () => Promise.resolve({ seq: 1, lineage: "" }) });
+      await silent.$client.query("select 1");
+      proxy.silence();
       const beganMs = performance.now();
-      expect(await Promise.all([freshness.hasReached(a), freshness.hasReached(b)])).to.deep.equal([
-        false,
-        false,
-      ]);
+      const waits = [freshness.hasReached(a), freshness.hasReached(b)];
+      expect(await Promise.all(waits)).to.deep.equal([false, false]);
       expect(performance.now() - beganMs).to.be.within(900, 2_500);
     } finally {
-      silent.$client.query = query;
       await disconnect(silent);
+      await proxy.close();
     }
   });
 
