@@ -45,7 +45,7 @@ function placeOne(
   known: KnownClientIds,
 ): PlaceResult {
   const wallet = emitter.walletOrEmpty(command.wallet, command.trader);
-  const repeated = repeatOf(request, known);
+  const repeated = repeatOf(wallet, request, known);
   if (repeated !== undefined) return repeated;
   const accepted = acceptance(emitter, wallet, request);
   const refusal = refusalOf(emitter.state, wallet, accepted, command.limits);
@@ -66,7 +66,7 @@ function checkAll(emitter: Emitter, command: PlaceCommand, known: KnownClientIds
   const undo: (() => void)[] = [];
   const clientIds = new Set<string>();
   const results = command.orders.map((request): PlaceResult => {
-    const repeated = repeatOf(request, known);
+    const repeated = repeatOf(wallet, request, known);
     if (repeated !== undefined) return repeated;
     if (request.clientId !== undefined && clientIds.has(request.clientId))
       return { ok: false, refusal: "CLIENT_ID_REUSED" };
@@ -128,9 +128,13 @@ function firstOf(
   return first === undefined || first.ts + CLIENT_ID_MS <= nowMs ? "new" : first;
 }
 
-/** Returns the first answer to the same `clientId`, or a refusal if the body differs. */
-function repeatOf(request: OrderRequest, known: KnownClientIds): PlaceResult | undefined {
-  const { clientId } = request;
+/**
+ * Returns the first answer to the same `clientId`, or a refusal if the body differs. A request has ids of its own for its
+ * orders, so one whose order is open is a repeat too, of which the answer is forgotten.
+ */
+function repeatOf(wallet: Wallet, request: OrderRequest, known: KnownClientIds): PlaceResult | undefined {
+  const { clientId, orderId } = request;
+  if (wallet.orders.has(orderId)) return { ok: true, orderId, clientId, repeated: true };
   const first = clientId === undefined ? "new" : known.get(clientId);
   assert(first !== undefined && first !== "uncertain", "an uncertain client id is decided", clientId);
   if (first === "new") return undefined;

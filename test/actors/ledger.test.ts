@@ -7,6 +7,7 @@ import type { OrderRequest } from "../../actors/ledger/types.js";
 import { MAX_MARKET_ORDERS, MAX_OPEN_ORDERS } from "../../actors/limits.js";
 import { VOID_KINDS } from "../../actors/market/types.js";
 import { contracts, MAX_MILLICENTS, MAX_SHARD_MILLICENTS, millicents } from "../../actors/units.js";
+import { placement } from "../support/exchange/commands.js";
 import { restoredCopy } from "../support/exchange/saved.js";
 import { Scenario } from "./scenario.js";
 
@@ -108,6 +109,23 @@ describe("idempotency", () => {
     expect(exchange.place("bob", "YES 0.600 x 11", { clientId: "c" })).to.equal("o4");
     expect(exchange.book()).to.equal("YES: 0.600 x 10 ann, 0.600 x 11 bob\nNO: -");
   });
+
+  for (const atomic of [false, true]) {
+    it(`takes a request ${atomic ? "for all or none " : ""}whose order is open for a repeat, although it has no clientId`, () => {
+      const exchange = funded(1_000_000);
+      const order = exchange.request("YES 0.600 x 10", {});
+      const command = { ...placement("ann", order), atomic } as const;
+      const results = [1, 2].map(() => {
+        const reply = exchange.ask("ann", command);
+        return reply?.ok === true && reply.kind === "placed" ? reply.results : [];
+      });
+      const first = { ok: true, orderId: order.orderId, clientId: undefined } as const;
+      expect(results).to.deep.equal([[{ ...first, repeated: false }], [{ ...first, repeated: true }]]);
+      expect(exchange.wallet("ann")).to.equal("10.00000 9.94000");
+      exchange.cancel("ann", order.orderId);
+      expect(exchange.wallet("ann")).to.equal("10.00000 10.00000");
+    });
+  }
 
   it("forgets a clientId after 24 hours", () => {
     const exchange = funded(1_000_000);
