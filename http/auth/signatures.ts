@@ -20,8 +20,10 @@ const TIMESTAMP_WINDOW_MS = 30_000;
 const OFF_THE_CLOCK = `more than ${TIMESTAMP_WINDOW_MS / 1_000} s off the clock of the service`;
 /** Time in ms for which a signed request can be repeated: the window of its timestamp, and 5 s for clocks that differ. */
 export const REMEMBER_MS = 2 * TIMESTAMP_WINDOW_MS + 5_000;
-/** Difference in ms above which a repeat cannot come into the window of the other clock, also around a confirmation. */
+/** Difference in ms above which no repeat that comes in time is in the windows of both clocks. */
 const SECOND_WINDOW_MS = 2 * REMEMBER_MS;
+/** Time in ms after a confirmation by which every gateway and every worker has learned of it. */
+const LEARNED_MS = 5_000;
 
 /** Parts of a request that a signature covers, and its headers. */
 type SignedRequest = Pick<
@@ -82,6 +84,8 @@ export class Signatures {
       reject(`timestamp too old: ${names.timestamp} is ${OFF_THE_CLOCK}`);
     if (age < -TIMESTAMP_WINDOW_MS && !isOfRedis)
       reject(`timestamp too far in the future: ${names.timestamp} is ${OFF_THE_CLOCK}`);
+    if (mayHaveBeenForgotten(Number(timestamp), request.lastJump))
+      reject(`timestamp too old: ${names.timestamp} is from before a confirmed jump of the clock`);
     const key = await this.directory.find(keyId);
     if (key === undefined || (key.expiresTs !== undefined && key.expiresTs <= request.receivedMs)) {
       return reject(`unknown key: ${names.keyId} is not the id of a live key`);
@@ -92,9 +96,8 @@ export class Signatures {
     const text = this.text(request, timestamp);
     if (!verifyText(text, bytes, key.publicKey, key.algorithm))
       reject(`invalid signature: ${names.signature} does not verify; POST /v3/echo shows the text to sign`);
-    // Engine time may reach the timestamp hours later: the same bytes are another request then, with ids of its own.
-    const isOfHeldClock = isOfRedis || wasInWindowOfRedis(Number(timestamp), request.lastJump);
-    const commandId = commandIdOf(keyId, isOfHeldClock ? `${text}\nclock of Redis` : text);
+    const mark = clockMark(Number(timestamp), isOfRedis, request.lastJump);
+    const commandId = commandIdOf(keyId, mark === undefined ? text : `${text}\n${mark}`);
     return { kind: "key", key, ip: request.ip, commandId, signedTs: Number(timestamp), resumed: false };
   }
 
@@ -127,12 +130,32 @@ function isInWindowOfRedis(ageMs: number, heldMs: number): boolean {
 }
 
 /**
- * Returns whether a timestamp may have been in the window of the clock of Redis before an operator confirmed the jump, or
- * may still be in a gateway that learns of it later. A repeat is then the same request as before.
+ * Returns whether a timestamp may be that of a request from before an operator confirmed a jump. The jump makes ledgers
+ * forget their answers early, so that a repeat would be carried out once more.
  */
-function wasInWindowOfRedis(timestamp: number, lastJump: ConfirmedJump | undefined): boolean {
-  if (lastJump === undefined || Math.abs(lastJump.heldMs) <= SECOND_WINDOW_MS) return false;
-  return timestamp <= lastJump.atMs + REMEMBER_MS;
+function mayHaveBeenForgotten(timestamp: number, lastJump: ConfirmedJump | undefined): boolean {
+  return isLarge(lastJump) && timestamp <= lastJump.atMs + LEARNED_MS;
+}
+
+/**
+ * Returns what distinguishes a request from one with the same bytes that was accepted by the other clock, or by engine time
+ * before it was set back; `undefined` for most. A gateway that learns of a confirmation late accepts a timestamp by the
+ * clock of Redis still.
+ */
+function clockMark(
+  timestamp: number,
+  isOfRedis: boolean,
+  lastJump: ConfirmedJump | undefined,
+): string | undefined {
+  if (isOfRedis) return "clock of Redis";
+  if (!isLarge(lastJump)) return undefined;
+  const { atMs, heldMs } = lastJump;
+  if (timestamp <= atMs + REMEMBER_MS) return "clock of Redis";
+  return timestamp <= atMs + heldMs + REMEMBER_MS ? `after ${atMs}` : undefined;
+}
+
+function isLarge(jump: ConfirmedJump | undefined): jump is ConfirmedJump {
+  return jump !== undefined && Math.abs(jump.heldMs) > SECOND_WINDOW_MS;
 }
 
 function reject(message: string): never {

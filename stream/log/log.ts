@@ -268,6 +268,9 @@ export interface LogTime {
   readonly lastJump: ConfirmedJump | undefined;
 }
 
+/** Time in ms for which a confirmed jump stays on record when a smaller one is confirmed. */
+export const LARGER_JUMP_MS = 65_000;
+
 /** Confirmation of a jump by an operator. */
 export interface ConfirmedJump {
   /** Time of the log's clock at the confirmation (Unix ms). */

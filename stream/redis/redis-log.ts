@@ -22,6 +22,7 @@ import {
   type Head,
   type Heartbeat,
   type Lease,
+  LARGER_JUMP_MS,
   type LogTime,
   type TimeReport,
   type ClockReport,
@@ -620,7 +621,7 @@ export class RedisLog implements Log {
   }
 
   async confirmTime(): Promise<void> {
-    await this.#run("confirm-time", [this.#keys.engineTime()], []);
+    await this.#run("confirm-time", [this.#keys.engineTime()], [LARGER_JUMP_MS]);
   }
 
   async clockReport(): Promise<ClockReport> {

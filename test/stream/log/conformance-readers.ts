@@ -136,6 +136,22 @@ export function readerConformance(fixture: Fixture): void {
       expect(await time()).to.include({ heldMs: 0, confirmed: 1, engineMs: 5_000 });
     });
 
+    it("keeps a larger jump that was confirmed shortly before, and confirms none that is not held", async () => {
+      const hold = async (heldMs: number) => fixture.log.holdTime(await time(), heldMs);
+      await hold(-700_000);
+      await fixture.log.confirmTime();
+      const first = await time();
+      expect(first.lastJump).to.include({ heldMs: -700_000 });
+      await fixture.log.confirmTime();
+      expect(await time()).to.deep.include({ confirmed: 1, lastJump: first.lastJump });
+      await hold(9_000);
+      await fixture.log.confirmTime();
+      expect(await time()).to.deep.include({ confirmed: 2, heldMs: 0, lastJump: first.lastJump });
+      await hold(800_000);
+      await fixture.log.confirmTime();
+      expect((await time()).lastJump).to.include({ heldMs: 800_000 });
+    });
+
     it("has the processes whose host has another time", async () => {
       const report = (name: string, hostDifferenceMs?: number) =>
         fixture.log.time({ name, confirmed: 0, hostDifferenceMs });

@@ -135,6 +135,25 @@ describe("engine time", () => {
     });
   }
 
+  it("learns of a confirmation although every answer of the log takes too long for its time", async () => {
+    const gateway = await start("g1", false);
+    const worker = await start("w1", true);
+    logClock.setMs = HOUR_MS;
+    await pass(5_000);
+    expect(gateway.heldMs).to.be.within(-HOUR_MS - 2, -HOUR_MS + 2);
+    worker.stop();
+    await log().confirmTime();
+    isStalled = true;
+    for (let samples = 0; samples < 3; samples += 1) {
+      await pass(1_600);
+      release();
+      await microtasksDone();
+    }
+    expect(gateway.heldMs).to.equal(0);
+    expect(gateway.lastJump).to.deep.include({ heldMs: -HOUR_MS });
+    expect(Math.abs(offMs(gateway) - HOUR_MS)).to.be.below(1_000);
+  });
+
   it("ends a hold when the jump is undone", async () => {
     const worker = await start("w1", true);
     logClock.setMs = HOUR_MS;

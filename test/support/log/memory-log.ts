@@ -26,6 +26,7 @@ import {
   type Head,
   type Heartbeat,
   type Lease,
+  LARGER_JUMP_MS,
   type LogTime,
   type TimeReport,
   type ClockReport,
@@ -539,7 +540,12 @@ export class MemoryLog implements Log {
   confirmTime(): Promise<void> {
     return this.#perform("confirmTime", () => {
       const key = KEYS.engineTime();
-      this.#store.set(key, "last", `${this.#clock.now()} ${this.#number(key, "held")}`);
+      const [atMs, heldMs] = [this.#clock.now(), this.#number(key, "held")];
+      if (heldMs === 0) return;
+      const last = confirmedJump(this.#store.get(key, "last") ?? "");
+      const isLarger =
+        last !== undefined && atMs - last.atMs < LARGER_JUMP_MS && Math.abs(last.heldMs) > Math.abs(heldMs);
+      if (!isLarger) this.#store.set(key, "last", `${atMs} ${heldMs}`);
       for (const field of ["held", "engine"]) this.#store.set(key, field, undefined);
       this.#store.set(key, "confirmed", String(this.#number(key, "confirmed") + 1));
     });
