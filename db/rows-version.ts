@@ -29,8 +29,8 @@ export async function requireReadableRows(client: Pick<pg.Pool, "query">): Promi
 }
 
 /**
- * Looks at the version of the rows until the returned function is called, and reports rows of a later build, which may come
- * while this process runs. Only tests set `intervalMs`.
+ * Looks at the version of the rows until the returned function is called, and reports rows of a later build once, which may
+ * come while this process runs. Only tests set `intervalMs`.
  */
 export function watchRows(
   client: Pick<pg.Pool, "query">,
@@ -39,7 +39,9 @@ export function watchRows(
 ): () => void {
   const timer = setInterval(() => {
     requireReadableRows(client).catch((error: unknown) => {
-      if (error instanceof NewerRows) onNewer(error);
+      if (!(error instanceof NewerRows)) return;
+      clearInterval(timer);
+      onNewer(error);
     });
   }, intervalMs);
   return () => clearInterval(timer);

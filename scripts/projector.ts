@@ -1,13 +1,13 @@
 /** Role `projector`: writes the deltas of the actors to the read model in Postgres. Several share the actors. */
 
 import { randomUUID } from "node:crypto";
-import { pino } from "pino";
+import { type Logger, pino } from "pino";
 import { connect, disconnect } from "../db/database.js";
 import { marketArchive } from "../db/queries/catalog/removed-markets.js";
 import { journalOf } from "../db/projection/journal.js";
 import { migrate } from "../db/migrate.js";
 import { Projector } from "../db/projection/projector.js";
-import { systemClock } from "../stream/log/clock.js";
+import { type Clock, systemClock } from "../stream/log/clock.js";
 import { FormatAnnouncer } from "../stream/log/formats.js";
 import { checkInstallation } from "../stream/log/installation.js";
 import { EngineClock } from "../stream/services/engine-clock.js";
@@ -19,6 +19,38 @@ import { ConfigError } from "./config.js";
 import { watchBehind } from "./roles/behind.js";
 import { roleOutput } from "./roles/output.js";
 import { type RoleConfig, runRole, type RunningRole } from "./roles/run-role.js";
+
+/** Engine time as soon as it is known. A projector does not wait for it while Redis is slow. */
+class LaterEngineTime implements Pick<Clock, "now" | "monotonic"> {
+  #clock: Pick<Clock, "now" | "monotonic"> = systemClock;
+  #stop: () => void = () => undefined;
+  #stopped = false;
+
+  constructor(starting: Promise<EngineClock>, logger: Logger) {
+    starting.then(
+      (clock) => {
+        this.#clock = clock;
+        this.#stop = () => clock.stop();
+        if (this.#stopped) clock.stop();
+      },
+      (error: unknown) =>
+        logger.warn({ err: error }, "engine time is not known; the clock of the host is used"),
+    );
+  }
+
+  now(): number {
+    return this.#clock.now();
+  }
+
+  monotonic(): number {
+    return this.#clock.monotonic();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#stop();
+  }
+}
 
 async function start({
   redisUrl,
@@ -42,13 +74,10 @@ async function start({
     const role = { log, clock: systemClock, logger, role: "projector", id: randomUUID(), format } as const;
     const formats = new FormatAnnouncer(role);
     await formats.start();
-    const time = await EngineClock.start({
-      log,
-      clock: systemClock,
+    const time = new LaterEngineTime(
+      EngineClock.start({ log, clock: systemClock, logger, name: formats.name, sets: false }),
       logger,
-      name: formats.name,
-      sets: false,
-    });
+    );
     const tail = new LogTail({ log, clock: systemClock, logger });
     const invalidations = new Invalidations(log);
     const db = connect(databaseUrl, { maxConnections: 1 });

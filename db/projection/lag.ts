@@ -3,19 +3,24 @@
 import type { Clock } from "../../stream/log/clock.js";
 import type { Entry } from "../../stream/log/ports.js";
 
-/** Measures how late the rows of a projector are, in engine time. */
+/**
+ * Measures how late the rows of a projector are: in engine time, and since it began to write them, because the decisions of
+ * an actor are dated ahead of engine time after that was set back.
+ */
 export class ProjectionLag {
-  readonly #time: Pick<Clock, "now">;
+  readonly #time: Pick<Clock, "now" | "monotonic">;
   #longestMs = 0;
   /** Engine time of the oldest decision that is being written. */
   #writingTs: number | undefined;
+  #begunMs = 0;
 
-  constructor(time: Pick<Clock, "now">) {
+  constructor(time: Pick<Clock, "now" | "monotonic">) {
     this.#time = time;
   }
 
   /** Begins to write entries. They are late from now on, also while an attempt to write them fails. */
   begin(entries: readonly Entry[]): void {
+    this.#begunMs = this.#time.monotonic();
     this.#writingTs = Math.min(...entries.map(({ batches }) => batches[0]?.ts ?? Infinity));
   }
 
@@ -39,6 +44,7 @@ export class ProjectionLag {
 
   /** Returns the age in ms of the oldest decision that is being written, 0 when none is. */
   writingMs(): number {
-    return this.#writingTs === undefined ? 0 : Math.max(0, this.#time.now() - this.#writingTs);
+    if (this.#writingTs === undefined) return 0;
+    return Math.max(this.#time.now() - this.#writingTs, this.#time.monotonic() - this.#begunMs);
   }
 }

@@ -23,7 +23,7 @@ export interface ProjectorOptions {
   readonly marketChanged: (marketId: string) => Promise<void>;
   readonly logger: Logger;
   /** Engine time (default the clock of the host). */
-  readonly time?: Pick<Clock, "now"> | undefined;
+  readonly time?: Pick<Clock, "now" | "monotonic"> | undefined;
   /** Time in ms of projecting after which the tables are bound to the log (default 10,000). */
   readonly bindAfterMs?: number | undefined;
 }
@@ -54,7 +54,7 @@ export class Projector {
   #running: Promise<void> | undefined;
   #active = false;
   #projectedEntries = 0;
-  readonly #time: Pick<Clock, "now">;
+  readonly #time: Pick<Clock, "now" | "monotonic">;
   readonly #lag: ProjectionLag;
   #reconciliations = 0;
 

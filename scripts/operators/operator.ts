@@ -56,8 +56,15 @@ async function engineTime(redisUrl: string | undefined): Promise<number> {
   try {
     const log = await RedisLog.open({ url: redisUrl });
     try {
-      const { logMs, heldMs } = await log.time({ name: `operator-${process.pid}`, confirmed: 0 });
-      return Math.floor(logMs + heldMs);
+      const {
+        logMs,
+        heldMs,
+        engineMs = 0,
+      } = await log.time({
+        name: `operator-${process.pid}`,
+        confirmed: 0,
+      });
+      return Math.floor(Math.max(logMs + heldMs, engineMs));
     } finally {
       await log.close();
     }

@@ -112,6 +112,8 @@ export class Removal {
   }
 
   #forgetTimes(): void {
+    this.#round = undefined;
+    this.#settledFrom = 0;
     this.#nextRoundMs = 0;
     this.#nextWholeMs = 0;
     this.#wokenMs.clear();
