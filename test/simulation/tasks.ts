@@ -51,7 +51,7 @@ const TRIED_FIRST: Readonly<Record<string, number>> = {
   "uncertain ids are looked up in tables that are behind": 266,
   "a hand-over ignores the messages that the previous owner left in the mailbox": 116,
   "a market that its operator has closed opens when the event goes live": 71,
-  "a snapshot lacks the restrictions": 69,
+  "a snapshot lacks the restrictions": 83,
   "a mailbox is read before the relayed messages are in it": 50,
 };
 
