@@ -97,6 +97,7 @@ export interface WithIds {
  * a second before its first command.
  */
 const SECOND_MS = 3_500;
+
 const CANNOT_TELL = "the service cannot determine whether this id was used before; try again";
 
 /**

@@ -56,15 +56,8 @@ async function engineTime(redisUrl: string | undefined): Promise<number> {
   try {
     const log = await RedisLog.open({ url: redisUrl });
     try {
-      const {
-        logMs,
-        heldMs,
-        engineMs = 0,
-      } = await log.time({
-        name: `operator-${process.pid}`,
-        confirmed: 0,
-      });
-      return Math.floor(Math.max(logMs + heldMs, engineMs));
+      const time = await log.time({ name: `operator-${process.pid}`, confirmed: 0 });
+      return Math.floor(Math.max(time.logMs + time.heldMs, time.engineMs ?? 0));
     } finally {
       await log.close();
     }
