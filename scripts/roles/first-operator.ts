@@ -70,16 +70,20 @@ async function makeOwner(db: Database, { traderId, operatorRole }: Trader): Prom
   });
 }
 
-/** Returns why the configured login does not sign in; `undefined` when it does. */
+/** Returns why the configured login does not sign in; `undefined` when it does. A check that fails ends no start. */
 async function faultOf(passwords: Passwords, known: Trader, login: Login): Promise<string | undefined> {
   const reset = `npm run operator -- reset ${login.email} sets a new one`;
   if (known.role !== "operator")
     return `OPERATOR_EMAIL: ${login.email} is a trader and does not become an operator; name another address`;
   if (known.state !== "ACTIVE")
     return `OPERATOR_EMAIL: ${login.email} is ${known.state} and cannot sign in; ${reset}`;
-  if (!(await passwords.matches(login.password, known.passwordHash)))
+  try {
+    if (await passwords.matches(login.password, known.passwordHash)) return undefined;
     return `OPERATOR_PASSWORD: ${login.email} has another password, which stays; ${reset}`;
-  return undefined;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return `OPERATOR_PASSWORD: not compared with the stored one of ${login.email}: ${reason}`;
+  }
 }
 
 /** Returns the login in the file, or writes a new one. Gateways that start together agree on one login. */

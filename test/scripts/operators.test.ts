@@ -124,10 +124,10 @@ describe("operators of the owner of the machine", function () {
   });
 
   describe("by OPERATOR_EMAIL and OPERATOR_PASSWORD", () => {
-    const ensure = async (operator: typeof LOGIN | undefined): Promise<readonly string[]> => {
+    const ensure = async (operator: typeof LOGIN | undefined, hasher = passwords): Promise<readonly string[]> => {
       const warnings: string[] = [];
       const config = { operator, exchangeEnv: "dev", dataDir: "" } as const;
-      await ensureOperator(db, passwords, config, (line) => warnings.push(line));
+      await ensureOperator(db, hasher, config, (line) => warnings.push(line));
       return warnings;
     };
     const roleOf = async (email: string) => (await findTraderByEmail(db, email))?.operatorRole;
@@ -150,6 +150,18 @@ describe("operators of the owner of the machine", function () {
       expect(await findTraderByEmail(db, "next@example.com")).to.equal(undefined);
       await db.$client.query("update traders set state = 'LOCKED'");
       expect((await ensure(LOGIN)).join()).to.match(/is LOCKED and cannot sign in/);
+    });
+
+    it("are not compared on cores too busy for a hash, and the start goes on", async () => {
+      class Busy extends Passwords {
+        override matches(): Promise<boolean> {
+          return Promise.reject(new Error("a hash took longer than 10000 ms"));
+        }
+      }
+      await ensure(LOGIN);
+      expect(await ensure(LOGIN, new Busy())).to.deep.equal([
+        "OPERATOR_PASSWORD: not compared with the stored one of boss@example.com: a hash took longer than 10000 ms",
+      ]);
     });
 
     it("become owner when a build without roles has created them", async () => {
