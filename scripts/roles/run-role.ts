@@ -25,12 +25,13 @@ export interface RoleCommand {
   readonly call?: string;
   /** Longest drain, in ms (default a little longer than the longest request). */
   readonly drainMs?: number;
+  /**
+   * Growth of the JavaScript heap in percent of its live size, after which V8 collects it (default 50). With a default of its
+   * own, V8 lets the heap of a role grow to four times its live size, so that its memory shows nothing for minutes but garbage.
+   */
+  readonly heapGrowthPercent?: number;
 }
 
-/**
- * Growth of the JavaScript heap in percent of its live size, after which V8 collects it. With its default, V8 lets the
- * heap of a role grow to four times its live size, so that its memory shows nothing for minutes but garbage.
- */
 const HEAP_GROWTH_PERCENT = 50;
 /**
  * Leaves the marking of a collection to V8's helper threads. By default the event loop marks along with them in a task
@@ -55,11 +56,17 @@ const DRAIN_MS = 5_000;
  * restarts it.
  */
 export async function runRole(
-  { name, summary, call = `npm run ${name} --`, drainMs = DRAIN_MS }: RoleCommand,
+  {
+    name,
+    summary,
+    call = `npm run ${name} --`,
+    drainMs = DRAIN_MS,
+    heapGrowthPercent = HEAP_GROWTH_PERCENT,
+  }: RoleCommand,
   start: (config: RoleConfig) => Promise<RunningRole>,
 ): Promise<void> {
   readCommandLine({ name, call, summary, options: {}, notes: describeVariables });
-  setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`);
+  setFlagsFromString(`--heap-growing-percent=${heapGrowthPercent}`);
   setFlagsFromString(MARKS_BESIDE);
   setFlagsFromString(COMPACTS_TO_SHRINK);
   const fail = (error: unknown): never => {
