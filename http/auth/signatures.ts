@@ -94,7 +94,7 @@ export class Signatures {
     if (bytes === undefined)
       return reject(`invalid signature: ${names.signature} is not standard padded base64`);
     const text = this.text(request, timestamp);
-    if (!verifyText(text, bytes, key.publicKey, key.algorithm))
+    if (!(await verifyText(text, bytes, key.publicKey, key.algorithm)))
       reject(`invalid signature: ${names.signature} does not verify; POST /v3/echo shows the text to sign`);
     const mark = clockMark(Number(timestamp), isOfRedis, request.lastJump);
     const commandId = commandIdOf(keyId, mark === undefined ? text : `${text}\n${mark}`);

@@ -232,7 +232,7 @@ describe("client: signing", () => {
         bodyDigest: bodyDigest(Buffer.from("{}")),
       });
       const signature = Buffer.from(headers["Acme-Signature"] ?? "", "base64");
-      expect(verifyText(text, signature, createPublicKey(pair.publicKey), algorithm)).to.equal(true);
+      expect(await verifyText(text, signature, createPublicKey(pair.publicKey), algorithm)).to.equal(true);
       expect(headers["Acme-Key-Id"]).to.equal(KEY_ID);
     });
   }
