@@ -124,7 +124,10 @@ describe("operators of the owner of the machine", function () {
   });
 
   describe("by OPERATOR_EMAIL and OPERATOR_PASSWORD", () => {
-    const ensure = async (operator: typeof LOGIN | undefined, hasher = passwords): Promise<readonly string[]> => {
+    const ensure = async (
+      operator: typeof LOGIN | undefined,
+      hasher = passwords,
+    ): Promise<readonly string[]> => {
       const warnings: string[] = [];
       const config = { operator, exchangeEnv: "dev", dataDir: "" } as const;
       await ensureOperator(db, hasher, config, (line) => warnings.push(line));

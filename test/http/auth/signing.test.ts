@@ -64,9 +64,10 @@ describe("signing: the 26 vectors", () => {
           const ours = await new Signer({ keyId: "key", algorithm, privateKey }).sign(text);
           if (algorithm === "Ed25519") expect(ours).to.equal(theirs);
           const decoded = decodeBase64(ours) ?? Buffer.alloc(0);
-          expect(await verifyText(text, decoded, publicKey, algorithm), `${Signer.name} ${algorithm}`).to.equal(
-            true,
-          );
+          expect(
+            await verifyText(text, decoded, publicKey, algorithm),
+            `${Signer.name} ${algorithm}`,
+          ).to.equal(true);
         }
       }
     });
