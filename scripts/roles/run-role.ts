@@ -32,6 +32,7 @@ export interface RoleCommand {
   readonly heapGrowthPercent?: number;
 }
 
+/** Growth of the heap of most roles. */
 const HEAP_GROWTH_PERCENT = 50;
 /**
  * Leaves the marking of a collection to V8's helper threads. By default the event loop marks along with them in a task
