@@ -17,7 +17,7 @@ import { Worker } from "../stream/runtime/worker.js";
 import { ConfigError } from "./config.js";
 import { roleOutput } from "./roles/output.js";
 import { type RoleConfig, runRole, type RunningRole } from "./roles/run-role.js";
-import { snapshotThread } from "./roles/snapshots.js";
+import { snapshotThreads } from "./roles/snapshots.js";
 
 /** Longest drain, in ms, above the time in which a worker hands its partitions over, which a slow Redis prolongs. */
 const DRAIN_MS = 9_000;
@@ -50,7 +50,7 @@ async function start({
     await formats.start();
     const id = formats.name;
     const beats = { url: log.url, worker: id, leaseMs, intervalMs: Math.floor(leaseMs / 3) };
-    const snapshots = new MeasuredSnapshots(snapshotThread({ redisUrl: log.url, logLevel }), systemClock);
+    const snapshots = new MeasuredSnapshots(snapshotThreads({ redisUrl: log.url, logLevel }), systemClock);
     const clock = await EngineClock.start({ log, clock: systemClock, logger, name: id, sets: true });
     const worker = new Worker({
       id,

@@ -1,4 +1,4 @@
-/** Thread of a worker that takes the snapshots of its actors. */
+/** Threads of a worker that take the snapshots of its actors. */
 
 import os from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
@@ -6,6 +6,7 @@ import { pino } from "pino";
 import { systemClock } from "../../stream/log/clock.js";
 import { RedisLog } from "../../stream/redis/redis-log.js";
 import { actorOf } from "../../stream/runtime/actors.js";
+import { SnapshotLanes } from "../../stream/runtime/snapshots/snapshot-lanes.js";
 import { serveSnapshots, SnapshotThread } from "../../stream/runtime/snapshots/snapshot-thread.js";
 import { SnapshotWriter } from "../../stream/runtime/snapshots/snapshot-writer.js";
 import type { Config } from "../config.js";
@@ -18,12 +19,18 @@ interface SnapshotThreadData {
   readonly logLevel: Config["logLevel"];
 }
 
-/** Returns snapshots that are taken on a thread. */
-export function snapshotThread(data: SnapshotThreadData): SnapshotThread {
-  return new SnapshotThread(new URL(import.meta.url), data);
+interface LaneData extends SnapshotThreadData {
+  readonly isForMoves: boolean;
 }
 
-/** Added to the nice value, because the thread shares the cores with the event loop of the worker. */
+/** Returns snapshots that are taken on two threads, those for moves with the priority of the worker. */
+export function snapshotThreads(data: SnapshotThreadData): SnapshotLanes {
+  const lane = (isForMoves: boolean): SnapshotThread =>
+    new SnapshotThread(new URL(import.meta.url), { ...data, isForMoves } satisfies LaneData);
+  return new SnapshotLanes(lane(true), lane(false));
+}
+
+/** Added to the nice value of the other thread, because it shares the cores with the event loop of the worker. */
 const NICE = 10;
 const HIGHEST_NICE = 19;
 
@@ -38,10 +45,13 @@ function giveWay(): void {
 }
 
 if (parentPort !== null) {
-  giveWay();
-  const { redisUrl, prefix, logLevel } = workerData as SnapshotThreadData;
+  const { redisUrl, prefix, logLevel, isForMoves } = workerData as LaneData;
+  if (!isForMoves) giveWay();
   const base = { role: "worker", thread: "snapshots", pid: process.pid };
   const logger = pino({ level: logLevel, base }, roleOutput());
   const log = await RedisLog.open({ url: redisUrl, prefix, logger });
-  serveSnapshots(parentPort, new SnapshotWriter({ log, actorOf, logger, clock: systemClock, isPaced: true }));
+  const ports = { log, actorOf, logger, clock: systemClock };
+  // An actor that moves needs no further snapshot here.
+  const keptBytes = isForMoves ? 0 : undefined;
+  serveSnapshots(parentPort, new SnapshotWriter({ ...ports, isPaced: true, keptBytes }));
 }

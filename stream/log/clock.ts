@@ -35,17 +35,19 @@ export interface Slices {
   next(): Promise<void>;
 }
 
-/** Length of a slice, in ms. A slice ends at the first place after it at which the work can be divided. */
+/** Default length of a slice, in ms. A slice ends at the first place after it at which the work can be divided. */
 const SLICE_MS = 5;
 
 /** Slices of a length of time. The first one begins at once. */
 export class TimeSlices implements Slices {
   readonly #clock: Pick<Clock, "monotonic">;
+  readonly #ms: number;
   #endMs: number;
 
-  constructor(clock: Pick<Clock, "monotonic">) {
+  constructor(clock: Pick<Clock, "monotonic">, ms = SLICE_MS) {
     this.#clock = clock;
-    this.#endMs = clock.monotonic() + SLICE_MS;
+    this.#ms = ms;
+    this.#endMs = clock.monotonic() + ms;
   }
 
   get isOver(): boolean {
@@ -54,6 +56,24 @@ export class TimeSlices implements Slices {
 
   async next(): Promise<void> {
     await setImmediate();
-    this.#endMs = this.#clock.monotonic() + SLICE_MS;
+    this.#endMs = this.#clock.monotonic() + this.#ms;
+  }
+}
+
+/** Slices that several tasks share. One task works in a slice, so that together they block the event loop no longer. */
+export class SharedSlices {
+  readonly #slices: Slices;
+  /** The end of the wait of the task that came last. */
+  #lastTurn: Promise<void> = Promise.resolve();
+
+  constructor(slices: Slices) {
+    this.#slices = slices;
+  }
+
+  /** Resolves when the task may work on: at once within a slice, and otherwise in a slice after those of the tasks before. */
+  async turn(): Promise<void> {
+    if (!this.#slices.isOver) return;
+    this.#lastTurn = this.#lastTurn.then(() => this.#slices.next());
+    await this.#lastTurn;
   }
 }

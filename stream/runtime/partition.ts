@@ -30,6 +30,8 @@ export interface PartitionPorts {
   readonly snapshotLimits: SnapshotLimits;
   readonly snapshots: Snapshots;
   readonly retention: Retention;
+  /** Called before each piece of work of a load (default nothing). */
+  readonly rest?: (() => Promise<void>) | undefined;
   readonly reviewLimits?: ReviewLimits | undefined;
   /** Format of the snapshots (default the latest). */
   readonly formats?: Formats | undefined;
@@ -456,13 +458,13 @@ export class Partition implements Sender {
   }
 
   /**
-   * Takes snapshots beside the steps, so that the next owner folds few entries before it answers. Never rejects; a failure
-   * of the log ends the ownership.
+   * Takes snapshots beside the steps, so that the next owner folds few entries before it answers. They rest unless the move
+   * is urgent. Never rejects; a failure of the log ends the ownership.
    */
-  async prepareMove(): Promise<void> {
+  async prepareMove(isUrgent: boolean): Promise<void> {
     try {
       for (const actor of this.#cache.dueBeforeMove())
-        if (!this.#ended) await this.#takeSnapshot(actor, { isUrgent: true });
+        if (!this.#ended) await this.#takeSnapshot(actor, { isForMove: true, isUrgent });
     } catch (error) {
       this.end(error);
     }
@@ -500,14 +502,16 @@ export class Partition implements Sender {
    */
   async #takeSnapshot(
     actor: ActorId,
-    { both = false, isUrgent = false }: Partial<Pick<SnapshotRequest, "both" | "isUrgent">>,
+    options: Partial<Pick<SnapshotRequest, "both" | "isForMove" | "isUrgent">>,
   ): Promise<number | undefined> {
     const { log, snapshots, formats = latestFormat, logger } = this.#ports;
     const { name: partition, epoch } = this;
+    const { both = false, isForMove = false, isUrgent = false } = options;
+    const request = { partition, epoch, actor, format: formats.active(), both, isForMove, isUrgent };
     this.#cache.snapshotBegins(actor);
     let taken: SnapshotTaken | undefined;
     try {
-      taken = await snapshots.take({ partition, epoch, actor, format: formats.active(), both, isUrgent });
+      taken = await snapshots.take(request);
     } catch (error) {
       const fields = { err: error, partition, actor };
       if (error instanceof CorruptLog && (await this.#confirmsOwnership()))

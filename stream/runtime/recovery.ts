@@ -15,7 +15,7 @@ export interface RecoveryPorts {
   readonly log: RecoveryLog;
   readonly actorOf: ActorOf;
   readonly logger: Logger;
-  /** Called between two pieces of work (default nothing). */
+  /** Called before each piece of work (default nothing). */
   readonly rest?: (() => Promise<void>) | undefined;
 }
 
@@ -24,8 +24,9 @@ const FIRST_ENTRIES = 50;
 const MAX_ENTRIES = 500;
 /** Approximate bytes of a page, so that the event loop can turn between two pages. */
 const PAGE_BYTES = 128 * 1024;
-/** Parts of a snapshot that are read at once, for the same reason. */
-const PAGE_PARTS = 4;
+/** Parts of a snapshot that are read at once, and pages of them that are read ahead, so that few turns of a busy loop pass. */
+const PAGE_PARTS = 8;
+const PAGES_AHEAD = 8;
 const MAX_TRIES = 3;
 
 /** Thrown for an actor that was removed: the log has its positions, and an archive its last snapshot. */
@@ -138,11 +139,11 @@ export async function catchUp(
     next = lastSeq < head.seq ? read(lastSeq) : undefined;
     // A page that does not fold ends the recovery; a later failure of the read has then no other reader.
     next?.catch(() => undefined);
+    await rest?.();
     for (const entry of entries) {
       const { seq, resumed } = orCorrupt(id, () => instance.fold(entry));
       if (seq > head.seq && resumed !== undefined) lineage = resumed.lineage;
     }
-    await rest?.();
   }
   return lineage;
 }
@@ -173,7 +174,7 @@ async function latestSnapshot(
 
 /** Restores an actor from a snapshot. Throws `CorruptLog` when a part is missing, or a hash is wrong. */
 async function restoreSnapshot(
-  { log, actorOf, rest }: Pick<RecoveryPorts, "actorOf" | "rest"> & { readonly log: Pick<Log, "readParts"> },
+  { log, actorOf, rest }: PartPorts & Pick<RecoveryPorts, "actorOf">,
   partition: string,
   id: ActorId,
   snapshot: Snapshot,
@@ -186,26 +187,14 @@ async function restoreSnapshot(
     };
   const builder = Instance.restore(actorOf(id), id, snapshot, saved.lastTs);
   const named = PART_KINDS.flatMap((kind) => saved.parts[kind].map((hash) => ({ kind, hash })));
-  const read = (from: number) =>
-    log.readParts(
-      partition,
-      id,
-      named.slice(from, from + PAGE_PARTS).map(({ hash }) => hash),
-    );
-  let next = read(0);
-  for (let from = 0; from < named.length; from += PAGE_PARTS) {
-    const parts = await next;
-    next = read(from + PAGE_PARTS);
-    next.catch(() => undefined);
-    for (const [index, part] of parts.entries()) {
-      const { kind, hash } = rowAt(named, from + index);
-      if (part === undefined || partHash(part) !== hash)
-        throw new CorruptLog(`part ${from + index} of the snapshot of ${id} at ${snapshot.seq} is not sound`);
-      orCorrupt(id, () => builder.add(kind, part));
-    }
-    await rest?.();
+  const hashes = named.map(({ hash }) => hash);
+  for await (const { index, body } of storedParts({ log, rest }, partition, id, hashes)) {
+    const { kind, hash } = rowAt(named, index);
+    if (body === undefined || partHash(body) !== hash)
+      throw new CorruptLog(`part ${index} of the snapshot of ${id} at ${snapshot.seq} is not sound`);
+    orCorrupt(id, () => builder.add(kind, body));
   }
-  return { instance: orCorrupt(id, () => builder.finish()), parts: named.map(({ hash }) => hash) };
+  return { instance: orCorrupt(id, () => builder.finish()), parts: hashes };
 }
 
 /**
@@ -213,20 +202,42 @@ async function restoreSnapshot(
  * a damaged part must leave one of them usable.
  */
 export async function soundParts(
-  { log, rest }: Pick<RecoveryPorts, "rest"> & { readonly log: Pick<Log, "readParts"> },
+  ports: PartPorts,
   partition: string,
   id: ActorId,
   hashes: readonly string[],
 ): Promise<readonly string[]> {
   const sound: string[] = [];
-  for (let from = 0; from < hashes.length; from += PAGE_PARTS) {
-    const page = hashes.slice(from, from + PAGE_PARTS);
-    const bodies = await log.readParts(partition, id, page);
-    for (const [index, body] of bodies.entries())
-      if (body !== undefined && partHash(body) === page[index]) sound.push(partHash(body));
-    await rest?.();
-  }
+  for await (const { index, body } of storedParts(ports, partition, id, hashes))
+    if (body !== undefined && partHash(body) === hashes[index]) sound.push(rowAt(hashes, index));
   return sound;
+}
+
+type PartPorts = Pick<RecoveryPorts, "rest"> & { readonly log: Pick<Log, "readParts"> };
+
+/** Yields the stored parts with these hashes in order, without a body those that are missing. Rests before each. */
+async function* storedParts(
+  { log, rest }: PartPorts,
+  partition: string,
+  id: ActorId,
+  hashes: readonly string[],
+): AsyncGenerator<{ readonly index: number; readonly body: string | undefined }> {
+  const read = (from: number): Promise<readonly (string | undefined)[]> => {
+    const page = log.readParts(partition, id, hashes.slice(from, from + PAGE_PARTS));
+    // A part that is not sound ends the restoration; a later failure of this read has then no other reader.
+    page.catch(() => undefined);
+    return page;
+  };
+  const pages: Promise<readonly (string | undefined)[]>[] = [];
+  let [index, next] = [0, 0];
+  do {
+    for (; next < hashes.length && pages.length < PAGES_AHEAD; next += PAGE_PARTS) pages.push(read(next));
+    for (const body of (await pages.shift()) ?? []) {
+      await rest?.();
+      yield { index, body };
+      index += 1;
+    }
+  } while (pages.length > 0);
 }
 
 /** Rethrows any error while folding an entry or restoring a snapshot as `CorruptLog`. */

@@ -6,7 +6,7 @@
 
 import { PARTITIONS } from "../../actors/actor.js";
 import { type Formats, LATEST_FORMAT } from "../../actors/format.js";
-import { type Clock, type Slices, sleep } from "../log/clock.js";
+import { type Clock, SharedSlices, type Slices, sleep, TimeSlices } from "../log/clock.js";
 import type { HeartbeatListener, Heartbeats, StartHeartbeats } from "../log/heartbeats.js";
 import type { Listener, LiveWorker, Log, Notification, Subscription } from "../log/log.js";
 import type { Logger } from "../log/logger.js";
@@ -26,6 +26,7 @@ import { OwnershipLost, Relay } from "./relay.js";
 import type { ReviewLimits } from "./removal/sources.js";
 import { Retention } from "./retention.js";
 import { SNAPSHOT_LIMITS, type SnapshotLimits } from "./snapshot-policy.js";
+import { SnapshotLanes } from "./snapshots/snapshot-lanes.js";
 import type { Snapshots } from "./snapshots/snapshots.js";
 import { SnapshotWriter } from "./snapshots/snapshot-writer.js";
 
@@ -62,10 +63,14 @@ const FLUSH_MS = 100;
 const FORMATS_MS = 1_000;
 /** Interval of `Partition.maintain`. */
 const MAINTAIN_MS = 1_000;
-/** Longest time for which a partition waits for its snapshots before it moves. */
-const PREPARE_MS = 2_000;
+/** Longest time for which a partition waits for its snapshots before it moves. It runs on here meanwhile. */
+const PREPARE_MS = 10_000;
+/** The same in a stop, whose time is short, in ms. */
+const PREPARE_STOP_MS = 2_000;
 /** Longest time that a hand-over waits for the relay; the next owner relays the rest. */
 const HAND_OVER_MS = 1_000;
+/** Time for which loads block the event loop between two steps, in ms. Orders wait for them, so they get about as much of it. */
+const LOAD_SLICE_MS = 10;
 /** Interval at which a hand-over checks the relay. */
 const POLL_MS = 2;
 /**
@@ -103,6 +108,8 @@ export class Worker {
   readonly #cancelTimers = new Set<() => void>();
   #listener: Listener | undefined;
   readonly #snapshots: Snapshots;
+  /** Slices of the loads of actors. */
+  readonly #loads: SharedSlices;
   readonly #stopWatchingConnection: () => void;
   #heartbeats: Heartbeats | undefined;
   #moves: Subscription | undefined;
@@ -130,7 +137,9 @@ export class Worker {
     this.#leaseMs = leaseMs;
     this.#partitions = partitions;
     this.relay = new Relay(log, options.relayMessages);
-    this.#snapshots = options.snapshots ?? new SnapshotWriter(options);
+    this.#snapshots =
+      options.snapshots ?? new SnapshotLanes(new SnapshotWriter(options), new SnapshotWriter(options));
+    this.#loads = new SharedSlices(options.slices?.() ?? new TimeSlices(options.clock, LOAD_SLICE_MS));
     this.retention = new Retention(options.snapshotLimits ?? SNAPSHOT_LIMITS, options.clock);
     this.#stopWatchingConnection = log.onLost((isLost) => this.#endLost(isLost));
   }
@@ -468,14 +477,17 @@ export class Worker {
   async #beginPreparing(partition: Partition): Promise<void> {
     const moving = { partition, isPrepared: false };
     this.#moving = moving;
-    await this.#prepareMove(partition, PREPARE_MS);
+    await this.#prepareMove(partition, { isUrgent: false, maxMs: PREPARE_MS });
     moving.isPrepared = true;
     await this.#lookSoon();
   }
 
   /** Resolves when the move of a partition is prepared, or after a time. */
-  async #prepareMove(partition: Partition, maxMs: number): Promise<void> {
-    const preparing = partition.prepareMove();
+  async #prepareMove(
+    partition: Partition,
+    { isUrgent, maxMs }: { readonly isUrgent: boolean; readonly maxMs: number },
+  ): Promise<void> {
+    const preparing = partition.prepareMove(isUrgent);
     this.#track(preparing);
     await this.#within(preparing, maxMs);
   }
@@ -501,6 +513,7 @@ export class Worker {
       snapshotLimits,
       snapshots: this.#snapshots,
       retention: this.retention,
+      rest: () => this.#loads.turn(),
     };
     const partition = new Partition({ name, ...outcome }, ports);
     this.#held.set(name, partition);
@@ -618,21 +631,31 @@ export class Worker {
 
   /**
    * Hands every partition over. Other live workers get those in use one after the other, each when the one before is
-   * taken, so that few actors are away at a time; those that are slow to move come first, because they need the time.
+   * taken, so that few actors are away at a time; those that are slow to move come first, the slowest before the others,
+   * because they need the time.
    * The rest are released at once when one is not taken or the time is over, and so are those that nobody uses.
    */
   async #handOverAll(untilMs: number): Promise<void> {
     const { clock } = this.#options;
     const held = [...this.#held.values()];
     const inUse = held.filter(({ isInUse }) => isInUse);
-    const slow = inUse.filter(({ isSlowToMove }) => isSlowToMove);
+    const slow = inUse
+      .filter(({ isSlowToMove }) => isSlowToMove)
+      .toSorted((a, b) => b.unsnapshottedBytes - a.unsnapshottedBytes);
+    const inOrder = [...slow, ...inUse.filter((one) => !slow.includes(one))];
     let isTaken = true;
-    for (const partition of [...slow, ...inUse.filter((one) => !slow.includes(one))]) {
-      const leftMs = untilMs - clock.monotonic();
-      const waits = isTaken && leftMs > 0 && this.#hasTakers;
-      if (waits && partition.isSlowToMove) await this.#prepareMove(partition, Math.min(PREPARE_MS, leftMs));
+    const prepare = async (partition: Partition | undefined): Promise<void> => {
+      const maxMs = Math.min(PREPARE_STOP_MS, untilMs - clock.monotonic());
+      if (isTaken && maxMs > 0 && this.#hasTakers && partition?.isSlowToMove === true)
+        await this.#prepareMove(partition, { isUrgent: true, maxMs });
+    };
+    let prepared = prepare(inOrder[0]);
+    for (const [index, partition] of inOrder.entries()) {
+      if (isTaken) await prepared;
       this.#handOverPartition(partition);
-      if (waits) isTaken = await this.#isTaken(partition.name, untilMs);
+      // The next one is prepared while the new owner loads the actors of this one.
+      prepared = prepare(inOrder[index + 1]);
+      if (isTaken && this.#hasTakers) isTaken = await this.#isTaken(partition.name, untilMs);
     }
     for (const partition of held) if (!inUse.includes(partition)) this.#handOverPartition(partition);
     await Promise.all([...this.#handingOver.values()].map(({ done }) => done));

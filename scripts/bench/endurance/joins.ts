@@ -7,9 +7,10 @@ import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { embeddedRedisUrl } from "../../embedded/redis.js";
 import type { Exchange } from "../../replay/exchange.js";
+import { Priorities, WORKER } from "../../supervisor/priorities.js";
 import { startBenchExchange } from "../bench-exchange.js";
 import { LeaseWatch } from "../orders/lease-watch.js";
-import { killProcess, startWorker } from "../orders/processes.js";
+import { killProcess, prioritize, startWorker } from "../orders/processes.js";
 import type { Row } from "../table.js";
 import { openTraffic } from "./open-traffic.js";
 import type { Traffic } from "./traffic.js";
@@ -55,11 +56,15 @@ async function measure(exchange: Exchange): Promise<Row[]> {
   const leases = new LeaseWatch(redisUrl);
   const stopping = new AbortController();
   const workers: ChildProcess[] = [];
+  const priorities = new Priorities(console.error);
   const flooding = traffic.flood(stopping.signal);
   try {
     await flowFor(traffic, (flows) => flows.length >= WARM_UP_S);
     const join = async (): Promise<void> => {
-      workers.push(await startWorker({ REDIS_URL: redisUrl, LOG_LEVEL: "info" }));
+      const environment = { REDIS_URL: redisUrl, LOG_LEVEL: "info" };
+      const worker = await startWorker(environment, { detached: true });
+      workers.push(worker);
+      prioritize(priorities, worker, WORKER);
     };
     const end = async (signal: NodeJS.Signals): Promise<void> => {
       const worker = workers.pop();
@@ -85,6 +90,7 @@ async function measure(exchange: Exchange): Promise<Row[]> {
     traffic.close();
     await leases.close();
     await Promise.all(workers.map(killProcess));
+    priorities.stop();
   }
 }
 

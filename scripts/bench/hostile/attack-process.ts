@@ -2,9 +2,8 @@
 
 import { type ChildProcess, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import type { Running } from "../../supervisor/keep.js";
 import { IDLE, Priorities } from "../../supervisor/priorities.js";
-import { killProcess, startProcess } from "../orders/processes.js";
+import { killProcess, prioritize, startProcess } from "../orders/processes.js";
 import type { Facts, Tally } from "./attackers.js";
 
 /** Message to the process of the hostile traders. */
@@ -32,9 +31,7 @@ export class AttackProcess {
     // The hostile traders take no time from the exchange but that which their requests cost: every other process takes
     // their core at once where there is a `chrt`, and elsewhere soon.
     this.#priorities = new Priorities(console.error);
-    const onExit: Running["onExit"] = (listener) => void child.once("exit", (code) => listener(String(code)));
-    if (child.pid === undefined) throw new Error("the process of the hostile traders has no process id");
-    this.#priorities.add({ pid: child.pid, onExit }, IDLE);
+    prioritize(this.#priorities, child, IDLE);
     spawnSync("chrt", ["-a", "-i", "-p", "0", String(child.pid)], { stdio: "ignore" });
   }
 

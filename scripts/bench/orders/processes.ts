@@ -7,6 +7,8 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { childEnvironment } from "../../config.js";
 import { WORKER_NODE_OPTIONS } from "../../roles/node-options.js";
+import type { Running } from "../../supervisor/keep.js";
+import type { Niceness, Priorities } from "../../supervisor/priorities.js";
 
 /** Length of a clock tick in `/proc`, in s. */
 const TICK_S = 0.01;
@@ -45,11 +47,21 @@ export async function startProcess(
   return child;
 }
 
-/** Starts a worker with the options that it has in production. */
-export function startWorker(environment: Readonly<Record<string, string>>): Promise<ChildProcess> {
-  return startProcess("../../worker", environment, {
-    execArgv: [...process.execArgv, ...WORKER_NODE_OPTIONS],
-  });
+/** Starts a worker with the options of Node that it has in production. */
+export function startWorker(
+  environment: Readonly<Record<string, string>>,
+  options: Pick<ProcessOptions, "detached"> = {},
+): Promise<ChildProcess> {
+  const execArgv = [...process.execArgv, ...WORKER_NODE_OPTIONS];
+  return startProcess("../../worker", environment, { ...options, execArgv });
+}
+
+/** Gives a process, which must have a session of its own, a priority that it has in production. */
+export function prioritize(priorities: Priorities, child: ChildProcess, niceness: Niceness): void {
+  const { pid } = child;
+  if (pid === undefined) throw new Error("a process of the bench has no process id");
+  const onExit: Running["onExit"] = (listener) => void child.once("exit", (code) => listener(String(code)));
+  priorities.add({ pid, onExit }, niceness);
 }
 
 /** Kills a process; resolves when it has ended. */

@@ -16,8 +16,10 @@ import type { SnapshotRequest, Snapshots, SnapshotTaken } from "./snapshots.js";
 export interface SnapshotWriterPorts extends RecoveryPorts {
   readonly log: Log;
   readonly clock: Clock;
-  /** True where a snapshot that is not urgent rests, so that others have the cores (default false). */
+  /** True where snapshots rest, so that others have the cores (default false). */
   readonly isPaced?: boolean | undefined;
+  /** Most bytes of the snapshots whose actors stay in memory (default 32 MB). An actor takes several times its snapshot. */
+  readonly keptBytes?: number | undefined;
 }
 
 /** An actor that stays in memory, so that its next snapshot only folds the entries since. */
@@ -35,7 +37,6 @@ interface Packed {
   readonly writtenBytes: number;
 }
 
-/** Most bytes of the snapshots whose actors stay in memory. An actor in memory takes several times its snapshot. */
 const KEPT_BYTES = 32 * 1024 * 1024;
 /** Approximate bytes of the parts that are written at once. */
 const PIECE_BYTES = 256 * 1024;
@@ -55,8 +56,8 @@ export class SnapshotWriter implements Snapshots {
   #losses = 0;
   #last: Promise<unknown> = Promise.resolve();
   /** Number of calls of `hurry` whose snapshots have not ended. */
-  #urgent = 0;
-  readonly #pace = new Pace(() => this.#urgent > 0);
+  #hurries = 0;
+  readonly #pace = new Pace(() => this.#hurries > 0);
 
   constructor(ports: SnapshotWriterPorts) {
     this.#ports = ports.isPaced === true ? { ...ports, rest: () => this.#pace.rest() } : ports;
@@ -79,9 +80,9 @@ export class SnapshotWriter implements Snapshots {
   }
 
   hurry(): void {
-    this.#urgent += 1;
+    this.#hurries += 1;
     void this.#last.then(() => {
-      this.#urgent -= 1;
+      this.#hurries -= 1;
     });
   }
 
@@ -191,10 +192,11 @@ export class SnapshotWriter implements Snapshots {
 
   /** Keeps an actor in memory, and drops the least recently used ones above the limit. */
   #keep(actor: ActorId, kept: Kept): void {
+    const { keptBytes = KEPT_BYTES } = this.#ports;
     this.#kept.set(actor, kept);
     let bytes = [...this.#kept.values()].reduce((sum, other) => sum + other.bytes, 0);
     for (const [other, dropped] of this.#kept) {
-      if (bytes <= KEPT_BYTES) return;
+      if (bytes <= keptBytes) return;
       this.#kept.delete(other);
       bytes -= dropped.bytes;
     }

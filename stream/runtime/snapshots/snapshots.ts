@@ -14,7 +14,9 @@ export interface SnapshotRequest {
    * the last.
    */
   readonly both: boolean;
-  /** False for a snapshot that may rest, because neither a new owner nor the bound of the log waits for it. */
+  /** True when the partition waits for the snapshot to move. */
+  readonly isForMove: boolean;
+  /** False for a snapshot that may rest, because neither a stop nor the bound of the log waits for it. */
   readonly isUrgent: boolean;
 }
 

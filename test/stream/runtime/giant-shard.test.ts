@@ -25,7 +25,7 @@ import type {
   SnapshotTaken,
 } from "../../../stream/runtime/snapshots/snapshots.js";
 import { Worker } from "../../../stream/runtime/worker.js";
-import { snapshotThread } from "../../../scripts/roles/snapshots.js";
+import { snapshotThreads } from "../../../scripts/roles/snapshots.js";
 import { FREE } from "../../support/exchange/commands.js";
 import { giantLedger, GIANT_LEDGER, giantWallet, idOf } from "../../support/exchange/giants.js";
 import { contracts, ticks } from "../../../actors/units.js";
@@ -164,7 +164,7 @@ describe(`a ledger shard with ${WALLETS} wallets and ${ORDERS} open orders`, () 
   }
 
   const thread = (): Recorded =>
-    new Recorded(snapshotThread({ redisUrl: redis.url, prefix: redis.prefix, logLevel: "error" }));
+    new Recorded(snapshotThreads({ redisUrl: redis.url, prefix: redis.prefix, logLevel: "error" }));
 
   async function place(): Promise<void> {
     placed += 1;

@@ -1,5 +1,8 @@
+import { setImmediate as turn } from "node:timers/promises";
 import { expect } from "chai";
+import { SharedSlices, TimeSlices } from "../../../stream/log/clock.js";
 import { Pace } from "../../../stream/runtime/snapshots/pace.js";
+import { ManualClock } from "../log/support.js";
 
 /** Keeps the thread busy. */
 function work(ms: number): void {
@@ -31,5 +34,28 @@ describe("the pace of snapshots", () => {
     await pace.rest();
     clearImmediate(timer);
     expect(turns).to.equal(0);
+  });
+});
+
+describe("slices that loads share", () => {
+  it("have one load in each, in turn, and let the event loop turn between them", async () => {
+    const clock = new ManualClock();
+    const slices = new SharedSlices(new TimeSlices(clock, 10));
+    const worked: string[] = [];
+    const load = async (name: string): Promise<void> => {
+      for (let piece = 0; piece < 4; piece += 1) {
+        await slices.turn();
+        worked.push(name);
+        clock.advance(5);
+      }
+    };
+    const turned = (async () => {
+      for (let turns = 0; turns < 3; turns += 1) {
+        await turn();
+        worked.push("others");
+      }
+    })();
+    await Promise.all([load("a"), load("b"), turned]);
+    expect(worked.join(" ")).to.equal("a b a others b b others a a others b");
   });
 });

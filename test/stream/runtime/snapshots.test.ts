@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import fc from "fast-check";
 import { type ActorId, ledgerActor, partitionOf } from "../../../actors/actor.js";
 import { type Format, LATEST_FORMAT, OLDEST_FORMAT } from "../../../actors/format.js";
 import { systemClock } from "../../../stream/log/clock.js";
@@ -7,11 +8,18 @@ import { packEntry } from "../../../stream/log/packing.js";
 import { Keys } from "../../../stream/redis/keys.js";
 import { loadState } from "../../../stream/runtime/recovery.js";
 import { MeasuredSnapshots } from "../../../stream/runtime/snapshots/measured-snapshots.js";
-import type { SnapshotRequest, SnapshotTaken } from "../../../stream/runtime/snapshots/snapshots.js";
+import { SnapshotLanes } from "../../../stream/runtime/snapshots/snapshot-lanes.js";
+import type {
+  SnapshotRequest,
+  Snapshots,
+  SnapshotTaken,
+} from "../../../stream/runtime/snapshots/snapshots.js";
 import { SnapshotWriter } from "../../../stream/runtime/snapshots/snapshot-writer.js";
 import { type Gate, MemoryLog, type Operation } from "../../support/log/memory-log.js";
 import { MemoryStore } from "../../support/log/memory-store.js";
-import { ManualClock } from "../log/support.js";
+import { ManualClock, pause } from "../log/support.js";
+import { until } from "../../support/until.js";
+import { FaultyGate } from "./deployment.js";
 import { counter, type CounterDelta, type CounterState } from "./counter.js";
 
 const actor = ledgerActor(1);
@@ -23,7 +31,7 @@ const PARTS = KEYS.parts(partition, actor);
 describe("snapshots from the log", () => {
   let store: MemoryStore;
   let log: MemoryLog;
-  let writer: SnapshotWriter;
+  let writer: Snapshots;
   let epoch: number;
   let seq: number;
   let errors: string[];
@@ -77,9 +85,9 @@ describe("snapshots from the log", () => {
 
   function snapshot(
     format: Format = LATEST_FORMAT,
-    { both = false, isUrgent = false } = {},
+    { both = false, isForMove = false, isUrgent = false } = {},
   ): Promise<SnapshotTaken | undefined> {
-    return writer.take({ partition, epoch, actor, format, both, isUrgent });
+    return writer.take({ partition, epoch, actor, format, both, isForMove, isUrgent });
   }
 
   /** Removes the entries of the actor up to the last snapshot, so that a recovery needs that snapshot. */
@@ -149,6 +157,69 @@ describe("snapshots from the log", () => {
     expect((await asked)?.restedMs).to.equal(0);
   });
 
+  /** Returns lanes whose operations pass these gates. */
+  function lanes(moves: Gate, others: Gate): SnapshotLanes {
+    const lane = (gate: Gate): SnapshotWriter =>
+      new SnapshotWriter({
+        log: new MemoryLog(store, { gate }),
+        actorOf: () => counter,
+        logger,
+        clock: systemClock,
+      });
+    return new SnapshotLanes(lane(moves), lane(others));
+  }
+
+  it("for a move wait for no other, and the log refuses one whose parts another has removed", async () => {
+    await lived();
+    const moves = new FaultyGate();
+    const others = new FaultyGate();
+    writer = lanes(moves.gate, others.gate);
+    const [letMove, letOther] = [moves.hold("writeParts"), others.hold("writeSnapshot")];
+    const move = snapshot(LATEST_FORMAT, { isForMove: true });
+    await until(() => moves.waiting("writeParts") === 0);
+    await receive("market:b", 6);
+    const other = snapshot();
+    await until(() => others.waiting("writeSnapshot") === 0);
+    letMove();
+    expect((await move)?.seq).to.equal(5);
+    letOther();
+    expect(await other).to.equal(undefined);
+    expect((await snapshot())?.seq).to.equal(6);
+    forgetEntries();
+    expect(await recovered()).to.deep.equal({ ...all, "market:b": [2, 6] });
+  });
+
+  it("that are taken of an actor at once leave it sound, whatever the order of their operations", async () => {
+    const step = fc.record({ isForMove: fc.boolean(), operations: fc.nat(12) });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.scheduler(),
+        fc.array(step, { minLength: 2, maxLength: 8 }),
+        async (scheduler, steps) => {
+          const gate: Gate = (operation, apply) =>
+            scheduler.schedule(Promise.resolve(), operation).then(apply);
+          writer = lanes(gate, gate);
+          const taking: Promise<unknown>[] = [];
+          for (const { isForMove, operations } of steps) {
+            await receive("market:a", seq + 1);
+            taking.push(snapshot(LATEST_FORMAT, { isForMove }));
+            for (let n = 0; n < operations && scheduler.count() > 0; n += 1) await scheduler.waitNext(1);
+          }
+          await scheduler.waitFor(Promise.all(taking));
+          const expected = await recovered();
+          const named = (["latest", "previous"] as const).flatMap((which) =>
+            (store.get(KEYS.snapshot(partition, actor, which), "parts") ?? "").split(" "),
+          );
+          expect(named.filter((part) => part !== "" && !store.fields(PARTS).has(part))).to.deep.equal([]);
+          forgetEntries();
+          expect(await recovered()).to.deep.equal(expected);
+          expect(errors).to.deep.equal([]);
+        },
+      ),
+      { numRuns: 100 },
+    );
+  });
+
   it("name the parts of the latest and the previous snapshot, and the log has no others", async () => {
     await lived();
     for (let n = 6; n < 20; n += 1) {
@@ -187,6 +258,29 @@ describe("snapshots from the log", () => {
       expect((await recovered())["market:c"]?.at(-1)).to.equal(8);
       expect(errors).to.deep.equal([]);
     }
+  });
+
+  it("are read some pages ahead, so that a load waits for few answers of a busy log", async () => {
+    const answer = "x".repeat(20_000);
+    for (let n = 1; n <= 400; n += 1) await receive("market:a", n, answer);
+    await snapshot();
+    let [reading, mostAtOnce, waits] = [0, 0, 0];
+    const gate: Gate = async (operation, apply) => {
+      if (operation !== "readParts") return apply();
+      if (reading === 0) waits += 1;
+      reading += 1;
+      mostAtOnce = Math.max(mostAtOnce, reading);
+      await pause(1);
+      reading -= 1;
+      return apply();
+    };
+    const expected = await recovered();
+    log = new MemoryLog(store, { gate });
+    expect(await recovered()).to.deep.equal(expected);
+    const parts = store.get(KEYS.snapshot(partition, actor, "latest"), "parts")?.split(" ").length ?? 0;
+    expect(parts).to.be.above(100);
+    expect(mostAtOnce).to.equal(8);
+    expect(waits).to.be.below(parts / 32);
   });
 
   it("leave the former snapshot in place when the writer dies between the parts and the switch", async () => {
@@ -247,6 +341,7 @@ describe("snapshots from the log", () => {
       actor,
       format: LATEST_FORMAT,
       both: false,
+      isForMove: false,
       isUrgent: false,
     });
     await measured.take({ ...request(), epoch: epoch - 1 });
@@ -264,7 +359,8 @@ describe("snapshots from the log", () => {
 
   it("need no entries from before a snapshot that another writer has taken", async () => {
     await lived();
-    await open().take({ partition, epoch, actor, format: LATEST_FORMAT, both: false, isUrgent: false });
+    const rest = { both: false, isForMove: false, isUrgent: false };
+    await open().take({ partition, epoch, actor, format: LATEST_FORMAT, ...rest });
     forgetEntries();
     await receive("market:a", 6);
     expect((await snapshot())?.seq).to.equal(6);
@@ -282,6 +378,7 @@ describe("snapshots from the log", () => {
         actor,
         format: LATEST_FORMAT,
         both: false,
+        isForMove: false,
         isUrgent: false,
       }),
     ).to.equal(undefined);

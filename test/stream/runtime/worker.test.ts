@@ -7,7 +7,8 @@ import { silentLogger } from "../../../stream/log/logger.js";
 import { type MemoryLog } from "../../support/log/memory-log.js";
 import { packEntry, packEnvelope, parseEnvelope, parseQuarantined } from "../../../stream/log/packing.js";
 import { SNAPSHOT_LIMITS } from "../../../stream/runtime/snapshot-policy.js";
-import { type Worker } from "../../../stream/runtime/worker.js";
+import type { Snapshots } from "../../../stream/runtime/snapshots/snapshots.js";
+import { Worker } from "../../../stream/runtime/worker.js";
 import { counter } from "./counter.js";
 import { a, b, Deployment, FaultyGate, partitionOfWorker, post, sendCommand, step } from "./deployment.js";
 import { commitIn, counterInLog, ManualClock, microtasksDone, pause } from "../log/support.js";
@@ -251,7 +252,7 @@ describe("a worker", () => {
       for (let entry = 1; entry <= 2; entry += 1) await step(worker, "l1");
       const partition = partitionOfWorker(worker, "l1");
       const readEntries = faults.hold("readEntries");
-      const preparing = partition.prepareMove();
+      const preparing = partition.prepareMove(true);
       await pause(50);
       await log.leave(worker.id);
       await deployment.worker(deployment.connect()).beat();
@@ -478,6 +479,45 @@ describe("a worker", () => {
     expect(owners, "the first is taken before the others are released").to.include(taker.id);
     expect(owners, "the rest are released at once").to.include(undefined);
   }).timeout(40_000);
+
+  it("prepares those with most entries first when it stops, each while the one before is being taken", async () => {
+    const shards = [1, 2, 3, 4];
+    const names = shards.map((shard) => `l${shard}`);
+    const asked: { readonly partition: string; readonly taken: readonly string[] }[] = [];
+    const snapshots: Snapshots = {
+      take: async ({ partition, isUrgent }) => {
+        if (isUrgent) asked.push({ partition, taken: [...taker.held.keys()] });
+        await pause(100);
+        return undefined;
+      },
+      hurry: () => undefined,
+      close: () => Promise.resolve(),
+    };
+    const log = deployment.connect();
+    const ports = { log, actorOf: () => counter, clock: systemClock, logger: silentLogger };
+    const giver = new Worker({ ...ports, id: "giver", partitions: names, snapshots });
+    await giver.start();
+    await until(() => giver.held.size === shards.length);
+    for (const shard of shards) {
+      const commands = Array.from({ length: 20_000 * shard }, () => ({ kind: "add", n: 1 }));
+      const actor = ledgerActor(shard);
+      await log.append(`l${shard}`, [{ to: actor, body: packEnvelope({ id: `to ${shard}`, commands }) }]);
+      await until(async () => expect((await counterInLog(log, actor)).value).to.equal(commands.length));
+    }
+    const slow = deployment.connect();
+    const take = slow.take.bind(slow);
+    slow.take = (...of) => pause(200).then(() => take(...of));
+    const taker = deployment.worker(slow, systemClock, counter, latestFormat, names);
+    await Promise.all([taker.start(), giver.beat()]);
+    await giver.stop();
+    expect(asked).to.deep.equal([
+      { partition: "l4", taken: [] },
+      { partition: "l3", taken: [] },
+      { partition: "l2", taken: ["l4"] },
+      { partition: "l1", taken: ["l4", "l3"] },
+    ]);
+    expect(taker.held.size).to.equal(shards.length);
+  }).timeout(20_000);
 
   it("does not wait for others to take its partitions when they stop too", async () => {
     const names = Array.from({ length: 20 }, (_, n) => `l${n + 1}`);
