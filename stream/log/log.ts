@@ -514,7 +514,10 @@ export interface Log {
   /** Publishes to a feed. A subscriber that is too slow or loses its connection misses messages; see `FeedReader`. */
   publish(publication: Publication): Promise<void>;
 
-  /** Announces a role, by the clock of the log. A role that is silent for `aliveMs` counts as dead. */
+  /**
+   * Announces a role, by the clock of the log. A role that is silent for `aliveMs` counts as dead, unless all seem silent, as
+   * after a jump of the clock: then each has `aliveMs` again.
+   */
   announce(role: string, aliveMs: number): Promise<Announcements>;
   /** Withdraws the announcement of a role. */
   withdraw(role: string): Promise<void>;

@@ -65,6 +65,8 @@ interface RunningWorker {
   readonly build: Build;
   /** Absent while the worker reads engine time. */
   worker: Worker | undefined;
+  /** False while the start of the worker may still fail, which ends its process. */
+  hasStarted: boolean;
 }
 
 export interface Gateway {
@@ -170,7 +172,7 @@ export class Deployment {
     const { actorOf } = this.#ports;
     const build = this.#builds.pick("worker", process, this.#logger);
     const { name: id, formats } = build;
-    const running: RunningWorker = { process, worker: undefined, build };
+    const running: RunningWorker = { process, worker: undefined, hasStarted: false, build };
     this.#workers.add(running);
     const start = async (): Promise<void> => {
       await build.start();
@@ -186,6 +188,7 @@ export class Deployment {
       const overlaps = this.#ports.slices.chance(0.5);
       running.worker = new Worker({ ...options, ...limits, slices, overlaps });
       await running.worker.start();
+      running.hasStarted = true;
     };
     start().catch(() => this.#killWorker(running));
   }
@@ -337,7 +340,7 @@ export class Deployment {
     const { machine, random, onFault } = this.#ports;
     const ms = random.pick([-HOUR_MS, HOUR_MS]);
     const worker = this.#pickWorker();
-    const mayWitness = worker?.worker !== undefined && !isOld(worker.process);
+    const mayWitness = worker?.hasStarted === true && !isOld(worker.process);
     if (random.chance(0.5) || !mayWitness || this.#witness !== undefined) {
       onFault("clock step of a host");
       worker?.process.stepClock(ms);

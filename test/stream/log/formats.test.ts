@@ -9,7 +9,7 @@ import { RedisLog } from "../../../stream/redis/redis-log.js";
 import { MemoryLog } from "../../support/log/memory-log.js";
 import { MemoryStore } from "../../support/log/memory-store.js";
 import { freshRedis } from "../../support/servers.js";
-import { ManualClock, microtasksDone } from "./support.js";
+import { ManualClock, microtasksDone, pause } from "./support.js";
 
 const NEW = ["2:worker:a", "2:gateway:b", "2:projector:c", "2:jobs:d"];
 const START = { active: 1, laterSinceMs: undefined, highest: 1 };
@@ -113,8 +113,20 @@ for (const [name, create] of Object.entries(subjects)) {
       await log.withdraw("2:worker:a");
       expect(await announced("2:jobs:b")).to.deep.equal(["2:jobs:b"]);
       await announced("2:worker:c");
-      await new Promise((resolve) => setTimeout(resolve, 20));
-      expect((await log.announce("2:jobs:b", 10)).roles).to.deep.equal(["2:jobs:b"]);
+      await pause(120);
+      await announced("2:gateway:d");
+      expect((await log.announce("2:jobs:b", 100)).roles).to.have.members(["2:jobs:b", "2:gateway:d"]);
+    });
+
+    it("list all roles for as long again when all seem silent, as after a jump of the clock", async () => {
+      await announced("2:worker:a");
+      await announced("2:jobs:b");
+      await pause(120);
+      expect((await log.announce("2:jobs:b", 100)).roles).to.have.members(["2:jobs:b", "2:worker:a"]);
+      await pause(60);
+      await announced("2:jobs:b");
+      await pause(60);
+      expect((await log.announce("2:jobs:b", 100)).roles).to.have.members(["2:jobs:b"]);
     });
 
     it("list the live workers and gateways that announce nothing, and not those that do", async () => {

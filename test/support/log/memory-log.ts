@@ -641,6 +641,10 @@ export class MemoryLog implements Log {
   announce(role: string, aliveMs: number): Promise<Announcements> {
     return this.#perform("announce", () => {
       const nowMs = this.#clock.now();
+      const announced = this.#store.fields(KEYS.roles());
+      const newestMs = announced.size === 0 ? nowMs : Math.max(...[...announced.values()].map(Number));
+      if (Math.abs(nowMs - newestMs) > aliveMs)
+        for (const name of announced.keys()) this.#store.set(KEYS.roles(), name, String(nowMs));
       this.#store.set(KEYS.roles(), role, String(nowMs));
       const alive = (key: string): readonly string[] =>
         [...this.#store.fields(key)].filter(([, ms]) => Number(ms) >= nowMs - aliveMs).map(([name]) => name);
