@@ -632,8 +632,8 @@ export class Worker {
   /**
    * Hands every partition over. Other live workers get those in use one after the other, each when the one before is
    * taken, so that few actors are away at a time; those that are slow to move come first, the slowest before the others,
-   * because they need the time.
-   * The rest are released at once when one is not taken or the time is over, and so are those that nobody uses.
+   * because they need the time. The rest are released at once when one is not taken or the time is over, and so are those
+   * that nobody uses.
    */
   async #handOverAll(untilMs: number): Promise<void> {
     const { clock } = this.#options;
