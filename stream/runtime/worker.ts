@@ -69,8 +69,6 @@ const PREPARE_MS = 10_000;
 const PREPARE_STOP_MS = 2_000;
 /** Longest time that a hand-over waits for the relay; the next owner relays the rest. */
 const HAND_OVER_MS = 1_000;
-/** Time for which loads block the event loop between two steps, in ms. Orders wait for them, so they get about as much of it. */
-const LOAD_SLICE_MS = 10;
 /** Interval at which a hand-over checks the relay. */
 const POLL_MS = 2;
 /**
@@ -88,6 +86,8 @@ const MAX_WAIT_MS = 1_000;
 const LOOK_MS = 1_000;
 /** Longest time for which the move of a partition holds up other moves while its new owner loads its actors, in ms. */
 const AWAY_MS = 1_000;
+/** Time for which loads block the event loop between two steps, in ms. Orders wait for them, so they get about as much of it. */
+const LOAD_SLICE_MS = 10;
 /** Feed of the notices about partitions that move. It lets others take them at once. */
 const MOVES = "workers";
 

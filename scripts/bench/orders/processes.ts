@@ -56,7 +56,7 @@ export function startWorker(
   return startProcess("../../worker", environment, { ...options, execArgv });
 }
 
-/** Gives a process, which must have a session of its own, a priority that it has in production. */
+/** Gives a process that has a session of its own a priority until it ends. */
 export function prioritize(priorities: Priorities, child: ChildProcess, niceness: Niceness): void {
   const { pid } = child;
   if (pid === undefined) throw new Error("a process of the bench has no process id");
