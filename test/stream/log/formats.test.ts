@@ -54,8 +54,8 @@ describe("the active format", () => {
 
 interface Subject {
   open(): Promise<Log>;
-  /** Registers a worker or a gateway as the build before formats does, `agoMs` ago. */
-  old(kind: "workers" | "gateways", name: string, agoMs?: number): Promise<void>;
+  /** Registers a worker or a gateway as the build before formats does, or announces a role, `agoMs` ago. */
+  old(kind: "workers" | "gateways" | "roles", name: string, agoMs?: number): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -128,6 +128,15 @@ for (const [name, create] of Object.entries(subjects)) {
       await pause(60);
       expect((await log.announce("2:jobs:b", 100)).roles).to.have.members(["2:jobs:b"]);
     });
+
+    for (const agoMs of [3_600_000, -3_600_000])
+      it(`list a role for a minute from a jump of the clock by ${agoMs / 60_000} minutes on, and no longer`, async () => {
+        await subject.old("roles", "2:worker:a", agoMs);
+        expect(await announced("4:jobs:b")).to.deep.equal(["2:worker:a", "4:jobs:b"]);
+        await pause(120);
+        await announced("4:jobs:b");
+        expect((await log.announce("4:jobs:b", 100)).roles).to.deep.equal(["4:jobs:b"]);
+      });
 
     it("list the live workers and gateways that announce nothing, and not those that do", async () => {
       await subject.old("workers", "old worker");
