@@ -11,7 +11,7 @@ import type { Currency } from "../../actors/market/types.js";
 import type { Database } from "../../db/database.js";
 import { findStatuses } from "../../db/queries/trading/orders.js";
 import { type GatewayExchange, Unavailable } from "../../stream/log/ports.js";
-import type { TerminalOrder } from "../../stream/ws/wallet/wallets.js";
+import type { TerminalOrder } from "../../stream/ws/wallet/terminal-orders.js";
 import type { Reference } from "../reference/reference.js";
 import { Refused } from "../request/errors.js";
 import type { Freshness } from "./freshness.js";

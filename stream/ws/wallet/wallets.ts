@@ -1,10 +1,7 @@
 /** Private feeds of this process: folds the deltas of each ledger once, for all watched wallets. */
 
 import { ledgerShardOf } from "../../../actors/actor.js";
-import type { LedgerDelta, WalletOrderDelta } from "../../../actors/ledger/deltas.js";
-import type { OrderStatus } from "../../../actors/ledger/types.js";
-import type { CancelReason, RejectReason } from "../../../actors/market/types.js";
-import { unreachable } from "../../../actors/unreachable.js";
+import type { LedgerDelta } from "../../../actors/ledger/deltas.js";
 import { type Entry, type Exchange, type Tail, Unavailable } from "../../log/ports.js";
 import { PRIVATE_CHANNELS, type PrivateChannel } from "../channels.js";
 import type { Catalog } from "../ports.js";
@@ -13,19 +10,10 @@ import { type PrivateBatch, walletDeltas } from "./fold.js";
 import { type PrivateSince, type ReadBatches, readMissed } from "./history.js";
 import { Ledgers } from "./ledgers.js";
 import { readWalletBase, walletQueries } from "./read-wallet.js";
+import { type TerminalOrder, TerminalOrders } from "./terminal-orders.js";
 
 const WARM_MS = 60_000;
 const CATCH_UP_MS = 1_000;
-/** Terminal orders are kept for one to two of these intervals, or less when there are too many. */
-const TERMINAL_MS = 5_000;
-const TERMINAL_ORDERS = 50_000;
-
-/** Terminal status of an order. */
-export interface TerminalOrder {
-  readonly orderId: string;
-  readonly status: Exclude<OrderStatus, "PENDING" | "OPEN">;
-  readonly reason?: CancelReason | RejectReason | undefined;
-}
 
 /** Sources of the deltas and the state of wallets. */
 export interface WalletsSource {
@@ -69,11 +57,7 @@ export class Wallets {
   readonly #source: WalletsSource;
   readonly #feeds = new Map<string, CachedFeed>();
   readonly #ledgers: Ledgers;
-  /** Two generations of terminal orders, so that the older ones are dropped at once. */
-  #terminal = new Map<string, TerminalOrder>();
-  #olderTerminal = new Map<string, TerminalOrder>();
-  readonly #waiters = new Map<string, Set<(terminal: TerminalOrder) => void>>();
-  readonly #rotation: ReturnType<typeof setInterval>;
+  readonly #terminal = new TerminalOrders();
 
   constructor(source: WalletsSource) {
     this.#source = source;
@@ -84,8 +68,6 @@ export class Wallets {
       onLost: (shard) => this.#closeShard(shard),
       onError: source.onError,
     });
-    this.#rotation = setInterval(() => this.#rotateTerminal(), TERMINAL_MS);
-    this.#rotation.unref();
   }
 
   /**
@@ -169,42 +151,20 @@ export class Wallets {
   }
 
   /**
-   * Waits at most `timeoutMs` until the deltas of the ledger say that these orders of a wallet are terminal. Returns
-   * those that are, including those that became terminal up to five seconds before the call. The ledger must be followed.
+   * Waits at most `timeoutMs` until the deltas of the ledger say that these orders of a wallet are terminal; see
+   * `TerminalOrders.wait`. The ledger must be followed.
    */
   waitForTerminal(
     wallet: string,
     orderIds: readonly string[],
     timeoutMs: number,
   ): Promise<ReadonlyMap<string, TerminalOrder>> {
-    const found = new Map<string, TerminalOrder>();
-    const missing = new Set<string>();
-    for (const orderId of orderIds) {
-      const key = `${wallet} ${orderId}`;
-      const terminal = this.#terminal.get(key) ?? this.#olderTerminal.get(key);
-      if (terminal === undefined) missing.add(orderId);
-      else found.set(orderId, terminal);
-    }
-    if (missing.size === 0) return Promise.resolve(found);
-    return new Promise((resolve) => {
-      const end = (): void => {
-        clearTimeout(timer);
-        for (const orderId of orderIds) this.#removeWaiter(`${wallet} ${orderId}`, add);
-        resolve(found);
-      };
-      const add = (terminal: TerminalOrder): void => {
-        found.set(terminal.orderId, terminal);
-        missing.delete(terminal.orderId);
-        if (missing.size === 0) end();
-      };
-      const timer = setTimeout(end, timeoutMs);
-      for (const orderId of missing) this.#addWaiter(`${wallet} ${orderId}`, add);
-    });
+    return this.#terminal.wait(wallet, orderIds, timeoutMs);
   }
 
   /** Stops following ledgers and closes every feed. */
   close(): void {
-    clearInterval(this.#rotation);
+    this.#terminal.close();
     this.#ledgers.close();
     for (const [wallet, cached] of [...this.#feeds]) this.#evict(wallet, cached);
   }
@@ -239,6 +199,7 @@ export class Wallets {
   }
 
   #closeShard(shard: number): void {
+    this.#terminal.forget();
     for (const [wallet, cached] of [...this.#feeds])
       if (cached.shard === shard) this.#loseFeed(wallet, cached);
   }
@@ -252,37 +213,11 @@ export class Wallets {
   #apply(entries: readonly Entry<LedgerDelta>[]): void {
     for (const { batches } of entries) {
       for (const { ts, deltas } of batches) {
-        for (const delta of deltas) if (delta.type === "order") this.#noteTerminal(delta);
+        for (const delta of deltas) if (delta.type === "order") this.#terminal.note(delta);
         const byWallet = walletDeltas(deltas, (wallet) => this.#feeds.has(wallet));
         for (const [wallet, own] of byWallet) this.#feeds.get(wallet)?.feed.push({ ts, deltas: own });
       }
     }
-  }
-
-  #noteTerminal(delta: WalletOrderDelta): void {
-    const terminal = terminalOf(delta);
-    if (terminal === undefined) return;
-    const key = `${delta.wallet} ${delta.orderId}`;
-    this.#terminal.set(key, terminal);
-    if (this.#terminal.size >= TERMINAL_ORDERS) this.#rotateTerminal();
-    for (const listener of [...(this.#waiters.get(key) ?? [])]) listener(terminal);
-  }
-
-  #rotateTerminal(): void {
-    this.#olderTerminal = this.#terminal;
-    this.#terminal = new Map();
-  }
-
-  #addWaiter(key: string, listener: (terminal: TerminalOrder) => void): void {
-    const listeners = this.#waiters.get(key) ?? new Set();
-    listeners.add(listener);
-    this.#waiters.set(key, listeners);
-  }
-
-  #removeWaiter(key: string, listener: (terminal: TerminalOrder) => void): void {
-    const listeners = this.#waiters.get(key);
-    listeners?.delete(listener);
-    if (listeners?.size === 0) this.#waiters.delete(key);
   }
 
   #openFeed(shard: number, wallet: string): CachedFeed {
@@ -344,22 +279,4 @@ function missedBatches(
   if (kept !== undefined) return { past: [], kept };
   const newer = older === undefined ? undefined : feed.since(channel, older.lastSeq);
   return older === undefined || newer === undefined ? undefined : { past: older.frames, kept: newer };
-}
-
-/** Returns the terminal status that a delta gives its order, if any. */
-function terminalOf(delta: WalletOrderDelta): TerminalOrder | undefined {
-  const { orderId } = delta;
-  switch (delta.kind) {
-    case "fill":
-      return delta.remaining === 0 ? { orderId, status: "FILLED" } : undefined;
-    case "cancel":
-      return { orderId, status: "CANCELED", reason: delta.reason };
-    case "reject":
-      return { orderId, status: "REJECTED", reason: delta.reason };
-    case "open":
-    case "reduce":
-      return undefined;
-    default:
-      return unreachable(delta);
-  }
 }
