@@ -37,7 +37,7 @@ export interface CancelScope {
 }
 
 /** Source of the terminal states of orders, as their ledger emits them. */
-interface TerminalOrders {
+interface OrderEnds {
   /** Follows the ledger of a trader until the returned function is called. */
   followOrders(traderId: string): Promise<() => void>;
   waitForTerminal(
@@ -45,12 +45,14 @@ interface TerminalOrders {
     orderIds: readonly string[],
     timeoutMs: number,
   ): Promise<ReadonlyMap<string, TerminalOrder>>;
+  /** True when an order was filled in the last minute, as far as it is known. */
+  wasFilled(traderId: string, wallet: string, orderId: string): boolean;
 }
 
 export interface CancelingParts {
   readonly reference: Reference;
   readonly exchange: GatewayExchange;
-  readonly terminalOrders: TerminalOrders;
+  readonly orderEnds: OrderEnds;
   readonly freshness: Freshness;
   readonly db: Database;
 }
@@ -118,9 +120,9 @@ export class Canceling {
     commandId: string,
   ): Promise<Map<string, { readonly status: OrderStatus | undefined; readonly byThis: boolean }>> {
     const command: LedgerCommand = { kind: "cancel", wallet: trader.wallet, orderIds };
-    const { exchange, terminalOrders } = this.parts;
+    const { exchange, orderEnds } = this.parts;
     // An order can end before the answer is here.
-    const unfollow = await terminalOrders.followOrders(trader.traderId);
+    const unfollow = await orderEnds.followOrders(trader.traderId);
     try {
       const reply = await sendToLedger(exchange, trader.traderId, command, "cancels", commandId);
       return await this.statusesAfter(trader, orderIds, reply);
@@ -150,7 +152,7 @@ export class Canceling {
   ): Promise<ReadonlyMap<string, OrderStatus>> {
     if (queued.length === 0) return new Map();
     const orderIds = queued.map(({ orderId }) => orderId);
-    const ends = await this.parts.terminalOrders.waitForTerminal(trader.wallet, orderIds, CANCEL_TIMEOUT_MS);
+    const ends = await this.parts.orderEnds.waitForTerminal(trader.wallet, orderIds, CANCEL_TIMEOUT_MS);
     if (ends.size < orderIds.length) {
       throw new Unavailable(
         "the cancel is queued, but its market has not answered in time; read the order later",
@@ -162,13 +164,13 @@ export class Canceling {
   /**
    * Returns the statuses of orders that their ledger does not have open. An order that has ended keeps its status, so the
    * tables need not be up to date with those that they show as ended; the deltas of the ledger tell of those that have just
-   * ended. Only for the others, such as orders that never were, does the read wait for the tables. Throws `Unavailable`.
+   * ended or were filled in the last minute. Only for the others, such as orders that never were, does the read wait for the tables. Throws `Unavailable`.
    */
   private async statusesOf(
     { traderId, wallet }: Trader,
     orderIds: readonly string[],
   ): Promise<ReadonlyMap<string, OrderStatus>> {
-    const { db, terminalOrders, freshness } = this.parts;
+    const { db, orderEnds, freshness } = this.parts;
     const ended = new Map<string, OrderStatus>();
     const addEnded = (statuses: Iterable<readonly [string, OrderStatus]>): void => {
       for (const [orderId, status] of statuses)
@@ -176,10 +178,12 @@ export class Canceling {
     };
     const others = (): string[] => orderIds.filter((orderId) => !ended.has(orderId));
     const addJustEnded = async (waitMs: number): Promise<void> => {
-      const found = await terminalOrders.waitForTerminal(wallet, others(), waitMs);
+      const found = await orderEnds.waitForTerminal(wallet, others(), waitMs);
       addEnded([...found].map(([orderId, { status }]) => [orderId, status]));
     };
     await addJustEnded(0);
+    for (const orderId of others())
+      if (orderEnds.wasFilled(traderId, wallet, orderId)) ended.set(orderId, "FILLED");
     if (others().length > 0) addEnded(await findStatuses(db, wallet, others()));
     if (others().length > 0) await addJustEnded(JUST_ENDED_MS);
     if (others().length === 0) return ended;

@@ -47,7 +47,7 @@ function giveWay(): void {
 if (parentPort !== null) {
   const { redisUrl, prefix, logLevel, isForMoves } = workerData as LaneData;
   if (!isForMoves) giveWay();
-  const base = { role: "worker", thread: "snapshots", pid: process.pid };
+  const base = { role: "worker", thread: isForMoves ? "snapshots for moves" : "snapshots", pid: process.pid };
   const logger = pino({ level: logLevel, base }, roleOutput());
   const log = await RedisLog.open({ url: redisUrl, prefix, logger });
   const ports = { log, actorOf, logger, clock: systemClock };

@@ -274,7 +274,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
     const locations = tradingLocations(reference, geoIp);
     const { limits } = settings;
     const orderIds = new OrderIds(settings.jwtWebSecret);
-    const orders = { reference, exchange, terminalOrders: wallets, freshness, db, clock, orderIds };
+    const orders = { reference, exchange, orderEnds: wallets, freshness, db, clock, orderIds };
     const trading = new Trading({ ...orders, limits, formats });
     const emm = createEmmSurface({
       db,

@@ -60,7 +60,7 @@ export class TimeSlices implements Slices {
   }
 }
 
-/** Slices that several tasks share. One task works in a slice, so that together they block the event loop no longer. */
+/** Slices that several tasks share, so that together they block the event loop no longer than one would. */
 export class SharedSlices {
   readonly #slices: Slices;
   /** The end of the wait of the task that came last. */

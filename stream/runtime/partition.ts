@@ -88,6 +88,9 @@ export class Partition implements Sender {
   readonly #awaited = new Set<ActorId>();
   /** Snapshots and evictions in progress. */
   #upkeep: Promise<void> | undefined;
+  /** Snapshots before a move, in progress. */
+  #preparing: Promise<void> | undefined;
+  #isMoveUrgent = false;
   /** Actors of the maintenance rounds that came while the snapshots of another were in progress. */
   readonly #postponed = new Set<ActorId>();
   #endReason: unknown;
@@ -431,7 +434,7 @@ export class Partition implements Sender {
       await this.#trimWindows(round);
       for (const actor of round) this.#postponed.add(actor);
       // An actor may have fallen far behind since the snapshot was asked for that this one or another waits for.
-      if (this.#upkeep !== undefined && this.#cache.hasFarBehind) this.#ports.snapshots.hurry();
+      if (this.#upkeep !== undefined && this.#cache.hasFarBehind) this.#ports.snapshots.hurry(false);
       this.#upkeep ??= this.#keepUp(this.#takePostponed()).finally(() => {
         this.#upkeep = undefined;
       });
@@ -459,12 +462,23 @@ export class Partition implements Sender {
 
   /**
    * Takes snapshots beside the steps, so that the next owner folds few entries before it answers. They rest unless the move
-   * is urgent. Never rejects; a failure of the log ends the ownership.
+   * is urgent. A call during another one waits for the same snapshots, and may make them urgent. Never rejects; a failure of
+   * the log ends the ownership.
    */
-  async prepareMove(isUrgent: boolean): Promise<void> {
+  prepareMove(isUrgent: boolean): Promise<void> {
+    if (isUrgent && this.#preparing !== undefined) this.#ports.snapshots.hurry(true);
+    this.#isMoveUrgent ||= isUrgent;
+    this.#preparing ??= this.#prepareMove().finally(() => {
+      this.#preparing = undefined;
+      this.#isMoveUrgent = false;
+    });
+    return this.#preparing;
+  }
+
+  async #prepareMove(): Promise<void> {
     try {
       for (const actor of this.#cache.dueBeforeMove())
-        if (!this.#ended) await this.#takeSnapshot(actor, { isForMove: true, isUrgent });
+        if (!this.#ended) await this.#takeSnapshot(actor, { isForMove: true, isUrgent: this.#isMoveUrgent });
     } catch (error) {
       this.end(error);
     }

@@ -65,7 +65,7 @@ const FORMATS_MS = 1_000;
 const MAINTAIN_MS = 1_000;
 /** Longest time for which a partition waits for its snapshots before it moves. It runs on here meanwhile. */
 const PREPARE_MS = 10_000;
-/** The same in a stop, whose time is short, in ms. */
+/** Longest time for which a partition waits for them when its worker stops, in ms. */
 const PREPARE_STOP_MS = 2_000;
 /** Longest time that a hand-over waits for the relay; the next owner relays the rest. */
 const HAND_OVER_MS = 1_000;

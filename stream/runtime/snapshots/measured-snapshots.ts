@@ -29,8 +29,8 @@ export class MeasuredSnapshots implements Snapshots {
     return taken;
   }
 
-  hurry(): void {
-    this.#snapshots.hurry();
+  hurry(isForMove: boolean): void {
+    this.#snapshots.hurry(isForMove);
   }
 
   #forget(): void {

@@ -1,4 +1,4 @@
-/** Snapshots in two lanes, so that a partition that moves waits for no snapshot of another. */
+/** Snapshots in two lanes, so that a partition that moves waits for no snapshot of one that stays. */
 
 import type { SnapshotRequest, Snapshots, SnapshotTaken } from "./snapshots.js";
 
@@ -16,11 +16,15 @@ export class SnapshotLanes implements Snapshots {
   }
 
   take(request: SnapshotRequest): Promise<SnapshotTaken | undefined> {
-    return (request.isForMove ? this.#moves : this.#others).take(request);
+    return this.#lane(request.isForMove).take(request);
   }
 
-  hurry(): void {
-    for (const lane of [this.#moves, this.#others]) lane.hurry();
+  hurry(isForMove: boolean): void {
+    this.#lane(isForMove).hurry(isForMove);
+  }
+
+  #lane(isForMove: boolean): Snapshots {
+    return isForMove ? this.#moves : this.#others;
   }
 
   async close(): Promise<void> {

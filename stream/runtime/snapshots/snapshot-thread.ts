@@ -4,11 +4,8 @@ import { type MessagePort, Worker as Thread } from "node:worker_threads";
 import { CorruptLog } from "../../log/packing.js";
 import type { SnapshotRequest, Snapshots, SnapshotTaken } from "./snapshots.js";
 
-/** Message to the thread: a request, or without one a call of `hurry`. */
-interface Asked {
-  readonly id: number;
-  readonly request?: SnapshotRequest;
-}
+/** Message to the thread: a request, or a call of `hurry`. */
+type Asked = { readonly id: number; readonly request: SnapshotRequest } | { readonly hurryMoves: boolean };
 
 /** Message from the thread. */
 interface Answered {
@@ -24,11 +21,12 @@ interface Waiting {
 
 /** Serves the requests of a worker in its thread. */
 export function serveSnapshots(port: MessagePort, snapshots: Snapshots): void {
-  port.on("message", ({ id, request }: Asked) => {
-    if (request === undefined) {
-      snapshots.hurry();
+  port.on("message", (asked: Asked) => {
+    if ("hurryMoves" in asked) {
+      snapshots.hurry(asked.hurryMoves);
       return;
     }
+    const { id, request } = asked;
     const answer = (answered: Answered): void => port.postMessage(answered);
     snapshots.take(request).then(
       (taken) => answer({ id, taken }),
@@ -64,8 +62,8 @@ export class SnapshotThread implements Snapshots {
     });
   }
 
-  hurry(): void {
-    this.#thread?.postMessage({ id: this.#asked } satisfies Asked);
+  hurry(isForMove: boolean): void {
+    this.#thread?.postMessage({ hurryMoves: isForMove } satisfies Asked);
   }
 
   #started(): Thread {

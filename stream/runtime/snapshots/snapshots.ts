@@ -40,8 +40,8 @@ export interface Snapshots {
    * fails, and with `CorruptLog` when the entries do not fold.
    */
   take(request: SnapshotRequest): Promise<SnapshotTaken | undefined>;
-  /** Lets no snapshot rest that has been asked for. */
-  hurry(): void;
+  /** Lets no snapshot rest that has been asked for, of those for moves or of the others. */
+  hurry(isForMove: boolean): void;
   /** Ends the snapshot that is being taken; its promise may reject. */
   close(): Promise<void>;
 }

@@ -14,9 +14,11 @@ export interface LedgersSource {
   /** Time that an unused ledger is followed, in ms. */
   readonly warmMs: number;
   /** Folds the next entries of a ledger. When it throws, the entries count as lost. */
-  readonly onEntries: (entries: readonly Entry<LedgerDelta>[]) => void;
+  readonly onEntries: (entries: readonly Entry<LedgerDelta>[], shard: number) => void;
   /** Called when entries of a ledger were lost. It is followed again from its last entry on. */
   readonly onLost: (shard: number) => void;
+  /** Called when a ledger is no longer followed. */
+  readonly onEnd: (shard: number) => void;
   readonly onError: (error: unknown) => void;
 }
 
@@ -86,7 +88,9 @@ export class Ledgers {
   #end(shard: number, ledger: FollowedLedger): void {
     clearTimeout(ledger.eviction);
     ledger.stop();
-    if (this.#followed.get(shard) === ledger) this.#followed.delete(shard);
+    if (this.#followed.get(shard) !== ledger) return;
+    this.#followed.delete(shard);
+    this.#source.onEnd(shard);
   }
 
   /** Follows a ledger from its last entry on, and tries again until it does or the ledger is not wanted any more. */
@@ -119,7 +123,7 @@ export class Ledgers {
       head,
       (entries) => {
         try {
-          onEntries(entries);
+          onEntries(entries, shard);
         } catch (error) {
           startAgain(error);
         }

@@ -12,30 +12,34 @@ export interface TerminalOrder {
   readonly reason?: CancelReason | RejectReason | undefined;
 }
 
-/** Orders are kept for one to two of these intervals, in ms. A cancel that comes after a fill asks for that order. */
+/** Terminal orders are kept for one to two of these intervals, in ms. */
+const TERMINAL_MS = 5_000;
+const TERMINAL_HALF = 50_000;
+/** Fills are kept for longer, because a market maker often cancels an order that was filled a while ago. */
 const FILLED_MS = 60_000;
-const OTHERS_MS = 5_000;
-/** At twice this number of orders, the older half is forgotten earlier. */
-const HALF = 50_000;
+const FILLED_HALF = 25_000;
 
-/** Orders in two halves, so that the older ones are forgotten at once. */
-class RecentOrders {
-  #newer = new Map<string, TerminalOrder>();
-  #older = new Map<string, TerminalOrder>();
+/** Values of the recent keys, in two halves, so that the older ones are forgotten at once. */
+class Recent<Value> {
+  readonly #half: number;
+  #newer = new Map<string, Value>();
+  #older = new Map<string, Value>();
   readonly #timer: ReturnType<typeof setInterval>;
 
-  constructor(intervalMs: number) {
+  /** Keeps a value for one to two intervals, or less when more than `half` come in one. */
+  constructor(intervalMs: number, half: number) {
+    this.#half = half;
     this.#timer = setInterval(() => this.#forgetOlder(), intervalMs);
     this.#timer.unref();
   }
 
-  get(key: string): TerminalOrder | undefined {
+  get(key: string): Value | undefined {
     return this.#newer.get(key) ?? this.#older.get(key);
   }
 
-  add(key: string, terminal: TerminalOrder): void {
-    this.#newer.set(key, terminal);
-    if (this.#newer.size >= HALF) this.#forgetOlder();
+  set(key: string, value: Value): void {
+    this.#newer.set(key, value);
+    if (this.#newer.size >= this.#half) this.#forgetOlder();
   }
 
   #forgetOlder(): void {
@@ -43,19 +47,31 @@ class RecentOrders {
     this.#newer = new Map();
   }
 
-  clear(): void {
-    this.#newer = new Map();
-    this.#older = new Map();
-  }
-
   close(): void {
     clearInterval(this.#timer);
   }
 }
 
+/** The orders of one ledger that were filled in the last one to two minutes, at most 50,000. */
+export class RecentFills {
+  readonly #filled = new Recent<true>(FILLED_MS, FILLED_HALF);
+
+  note(delta: WalletOrderDelta): void {
+    if (terminalOf(delta)?.status === "FILLED") this.#filled.set(keyOf(delta.wallet, delta.orderId), true);
+  }
+
+  has(wallet: string, orderId: string): boolean {
+    return this.#filled.get(keyOf(wallet, orderId)) === true;
+  }
+
+  close(): void {
+    this.#filled.close();
+  }
+}
+
+/** The orders of all followed ledgers that became terminal in the last five to ten seconds, at most 100,000. */
 export class TerminalOrders {
-  readonly #filled = new RecentOrders(FILLED_MS);
-  readonly #others = new RecentOrders(OTHERS_MS);
+  readonly #terminal = new Recent<TerminalOrder>(TERMINAL_MS, TERMINAL_HALF);
   readonly #waiters = new Map<string, Set<(terminal: TerminalOrder) => void>>();
 
   /** Takes a delta of an order in, and ends the waits for the order if it is terminal. */
@@ -63,13 +79,13 @@ export class TerminalOrders {
     const terminal = terminalOf(delta);
     if (terminal === undefined) return;
     const key = keyOf(delta.wallet, delta.orderId);
-    (terminal.status === "FILLED" ? this.#filled : this.#others).add(key, terminal);
+    this.#terminal.set(key, terminal);
     for (const listener of [...(this.#waiters.get(key) ?? [])]) listener(terminal);
   }
 
   /**
    * Waits at most `timeoutMs` until the deltas say that these orders of a wallet are terminal. Returns those that are,
-   * including those that became terminal up to five seconds before the call, or were filled up to a minute before it.
+   * including those that became terminal up to five seconds before the call.
    */
   wait(
     wallet: string,
@@ -80,7 +96,7 @@ export class TerminalOrders {
     const missing = new Set<string>();
     for (const orderId of orderIds) {
       const key = keyOf(wallet, orderId);
-      const terminal = this.#filled.get(key) ?? this.#others.get(key);
+      const terminal = this.#terminal.get(key);
       if (terminal === undefined) missing.add(orderId);
       else found.set(orderId, terminal);
     }
@@ -102,15 +118,8 @@ export class TerminalOrders {
     });
   }
 
-  /** Forgets all orders, because the log may have lost the entries that tell of them. */
-  forget(): void {
-    this.#filled.clear();
-    this.#others.clear();
-  }
-
   close(): void {
-    this.#filled.close();
-    this.#others.close();
+    this.#terminal.close();
   }
 
   #addWaiter(key: string, listener: (terminal: TerminalOrder) => void): void {

@@ -10,7 +10,7 @@ import { type PrivateBatch, walletDeltas } from "./fold.js";
 import { type PrivateSince, type ReadBatches, readMissed } from "./history.js";
 import { Ledgers } from "./ledgers.js";
 import { readWalletBase, walletQueries } from "./read-wallet.js";
-import { type TerminalOrder, TerminalOrders } from "./terminal-orders.js";
+import { RecentFills, type TerminalOrder, TerminalOrders } from "./terminal-orders.js";
 
 const WARM_MS = 60_000;
 const CATCH_UP_MS = 1_000;
@@ -58,14 +58,17 @@ export class Wallets {
   readonly #feeds = new Map<string, CachedFeed>();
   readonly #ledgers: Ledgers;
   readonly #terminal = new TerminalOrders();
+  /** By shard, since the ledger is followed without a gap: the log may have lost an older fill. */
+  readonly #fills = new Map<number, RecentFills>();
 
   constructor(source: WalletsSource) {
     this.#source = source;
     this.#ledgers = new Ledgers({
       tail: source.tail,
       warmMs: source.warmMs ?? WARM_MS,
-      onEntries: (entries) => this.#apply(entries),
+      onEntries: (entries, shard) => this.#apply(entries, shard),
       onLost: (shard) => this.#closeShard(shard),
+      onEnd: (shard) => this.#forgetFills(shard),
       onError: source.onError,
     });
   }
@@ -162,6 +165,14 @@ export class Wallets {
     return this.#terminal.wait(wallet, orderIds, timeoutMs);
   }
 
+  /**
+   * Returns true when the order of a wallet was filled in the last minute, as far as the deltas of the trader's ledger say
+   * that since it is followed.
+   */
+  wasFilled(traderId: string, wallet: string, orderId: string): boolean {
+    return this.#fills.get(ledgerShardOf(traderId))?.has(wallet, orderId) === true;
+  }
+
   /** Stops following ledgers and closes every feed. */
   close(): void {
     this.#terminal.close();
@@ -199,7 +210,7 @@ export class Wallets {
   }
 
   #closeShard(shard: number): void {
-    this.#terminal.forget();
+    this.#forgetFills(shard);
     for (const [wallet, cached] of [...this.#feeds])
       if (cached.shard === shard) this.#loseFeed(wallet, cached);
   }
@@ -210,10 +221,21 @@ export class Wallets {
     for (const onLost of [...cached.onLost]) onLost();
   }
 
-  #apply(entries: readonly Entry<LedgerDelta>[]): void {
+  #forgetFills(shard: number): void {
+    this.#fills.get(shard)?.close();
+    this.#fills.delete(shard);
+  }
+
+  #apply(entries: readonly Entry<LedgerDelta>[], shard: number): void {
+    const fills = this.#fills.get(shard) ?? new RecentFills();
+    this.#fills.set(shard, fills);
     for (const { batches } of entries) {
       for (const { ts, deltas } of batches) {
-        for (const delta of deltas) if (delta.type === "order") this.#terminal.note(delta);
+        for (const delta of deltas) {
+          if (delta.type !== "order") continue;
+          this.#terminal.note(delta);
+          fills.note(delta);
+        }
         const byWallet = walletDeltas(deltas, (wallet) => this.#feeds.has(wallet));
         for (const [wallet, own] of byWallet) this.#feeds.get(wallet)?.feed.push({ ts, deltas: own });
       }

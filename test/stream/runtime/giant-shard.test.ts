@@ -59,8 +59,8 @@ class Recorded implements Snapshots {
     return taken;
   }
 
-  hurry(): void {
-    this.#snapshots.hurry();
+  hurry(isForMove: boolean): void {
+    this.#snapshots.hurry(isForMove);
   }
 
   close(): Promise<void> {

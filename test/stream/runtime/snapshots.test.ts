@@ -153,8 +153,22 @@ describe("snapshots from the log", () => {
     expect(second?.durationMs).to.be.below(second?.restedMs ?? NaN);
     writer = open(true);
     const asked = snapshot();
-    writer.hurry();
+    writer.hurry(false);
     expect((await asked)?.restedMs).to.equal(0);
+  });
+
+  it("for moves are hurried apart from the others", async () => {
+    const hurried: string[] = [];
+    const lane = (name: string): Snapshots => ({
+      take: () => Promise.resolve(undefined),
+      hurry: () => hurried.push(name),
+      close: () => Promise.resolve(),
+    });
+    const both = new SnapshotLanes(lane("moves"), lane("others"));
+    both.hurry(false);
+    both.hurry(true);
+    expect(hurried).to.deep.equal(["others", "moves"]);
+    await both.close();
   });
 
   /** Returns lanes whose operations pass these gates. */

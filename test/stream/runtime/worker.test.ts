@@ -519,6 +519,42 @@ describe("a worker", () => {
     expect(taker.held.size).to.equal(shards.length);
   }).timeout(20_000);
 
+  it("waits for the snapshots of a move that it prepares when it stops, and takes none of them twice", async () => {
+    const asked: { readonly partition: string; readonly isUrgent: boolean }[] = [];
+    let end: () => void = () => undefined;
+    const hurried = new Promise<void>((resolve) => (end = resolve));
+    const snapshots: Snapshots = {
+      take: async ({ partition, isUrgent, isForMove }) => {
+        if (isForMove) asked.push({ partition, isUrgent });
+        await hurried;
+        return undefined;
+      },
+      hurry: (isForMove) => isForMove && end(),
+      close: () => Promise.resolve(),
+    };
+    const log = deployment.connect();
+    const ports = { log, actorOf: () => counter, clock: systemClock, logger: silentLogger };
+    const giver = new Worker({ ...ports, id: "giver", partitions: ["l1", "l2"], snapshots });
+    await giver.start();
+    await until(() => giver.held.size === 2);
+    for (const shard of [1, 2]) {
+      const commands = Array.from({ length: 20_000 }, () => ({ kind: "add", n: 1 }));
+      const actor = ledgerActor(shard);
+      await log.append(`l${shard}`, [{ to: actor, body: packEnvelope({ id: `to ${shard}`, commands }) }]);
+      await until(async () => expect((await counterInLog(log, actor)).value).to.equal(commands.length));
+    }
+    const taker = deployment.worker(deployment.connect(), systemClock, counter, latestFormat, ["l1", "l2"]);
+    await Promise.all([taker.start(), giver.beat()]);
+    await until(() => asked.length === 1);
+    await giver.stop();
+    const [first] = asked;
+    const other = first?.partition === "l1" ? "l2" : "l1";
+    expect(asked).to.have.deep.members([
+      { partition: first?.partition, isUrgent: false },
+      { partition: other, isUrgent: true },
+    ]);
+  }).timeout(20_000);
+
   it("does not wait for others to take its partitions when they stop too", async () => {
     const names = Array.from({ length: 20 }, (_, n) => `l${n + 1}`);
     const workers = [0, 1].map(() =>

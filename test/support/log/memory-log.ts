@@ -643,7 +643,7 @@ export class MemoryLog implements Log {
       const nowMs = this.#clock.now();
       const announced = this.#store.fields(KEYS.roles());
       const newestMs = announced.size === 0 ? nowMs : Math.max(...[...announced.values()].map(Number));
-      if (Math.abs(nowMs - newestMs) > aliveMs)
+      if (Math.abs(nowMs - newestMs) > aliveMs / 6)
         for (const name of announced.keys()) this.#store.set(KEYS.roles(), name, String(nowMs));
       this.#store.set(KEYS.roles(), role, String(nowMs));
       const alive = (key: string): readonly string[] =>

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { mock } from "node:test";
 import type { WalletOrderDelta } from "../../../../actors/ledger/deltas.js";
-import { TerminalOrders } from "../../../../stream/ws/wallet/terminal-orders.js";
+import { RecentFills, TerminalOrders } from "../../../../stream/ws/wallet/terminal-orders.js";
 
 const WALLET = "w";
 
@@ -9,55 +9,48 @@ function delta(orderId: string, end: object): WalletOrderDelta {
   return { type: "order", wallet: WALLET, orderId, ...end } as unknown as WalletOrderDelta;
 }
 
-async function statusOf(orders: TerminalOrders, orderId: string): Promise<string | undefined> {
-  return (await orders.wait(WALLET, [orderId], 0)).get(orderId)?.status;
+function fill(orderId: string, remaining = 0): WalletOrderDelta {
+  return delta(orderId, { kind: "fill", remaining });
 }
 
-describe("the terminal states of recent orders", () => {
-  let orders: TerminalOrders;
+describe("the ends of recent orders", () => {
+  beforeEach(() => mock.timers.enable({ apis: ["setInterval"] }));
+  afterEach(() => mock.timers.reset());
 
-  beforeEach(() => {
-    mock.timers.enable({ apis: ["setInterval"] });
-    orders = new TerminalOrders();
-  });
-
-  afterEach(() => {
+  it("are known for five to ten seconds", async () => {
+    const orders = new TerminalOrders();
+    const statusOf = async (orderId: string): Promise<string | undefined> =>
+      (await orders.wait(WALLET, [orderId], 0)).get(orderId)?.status;
+    orders.note(fill("filled"));
+    orders.note(delta("canceled", { kind: "cancel" }));
+    mock.timers.tick(5_000);
+    expect([await statusOf("filled"), await statusOf("canceled")]).to.deep.equal(["FILLED", "CANCELED"]);
+    mock.timers.tick(5_000);
+    expect([await statusOf("filled"), await statusOf("canceled")]).to.deep.equal([undefined, undefined]);
     orders.close();
-    mock.timers.reset();
   });
 
-  it("keep a fill for a minute and other ends for five seconds, and both for twice that at most", async () => {
-    orders.note(delta("filled", { kind: "fill", remaining: 0 }));
-    orders.note(delta("canceled", { kind: "cancel" }));
-    mock.timers.tick(5_000);
-    expect(await statusOf(orders, "canceled")).to.equal("CANCELED");
-    mock.timers.tick(5_000);
-    expect(await statusOf(orders, "canceled")).to.equal(undefined);
-    mock.timers.tick(50_000);
-    expect(await statusOf(orders, "filled")).to.equal("FILLED");
+  it("are known for one to two minutes if they are fills of the whole order", () => {
+    const fills = new RecentFills();
+    fills.note(fill("filled"));
+    fills.note(fill("partly", 3));
+    fills.note(delta("canceled", { kind: "cancel" }));
     mock.timers.tick(60_000);
-    expect(await statusOf(orders, "filled")).to.equal(undefined);
+    expect(fills.has(WALLET, "filled")).to.equal(true);
+    expect(fills.has("another", "filled")).to.equal(false);
+    expect(fills.has(WALLET, "partly")).to.equal(false);
+    expect(fills.has(WALLET, "canceled")).to.equal(false);
+    mock.timers.tick(60_000);
+    expect(fills.has(WALLET, "filled")).to.equal(false);
+    fills.close();
   });
 
-  it("know nothing of an order that is not filled whole", async () => {
-    orders.note(delta("open", { kind: "open" }));
-    orders.note(delta("partly", { kind: "fill", remaining: 3 }));
-    expect(await statusOf(orders, "open")).to.equal(undefined);
-    expect(await statusOf(orders, "partly")).to.equal(undefined);
-  });
-
-  it("keep 100,000 fills at most, the youngest", async () => {
-    for (let n = 0; n <= 100_000; n += 1) orders.note(delta(String(n), { kind: "fill", remaining: 0 }));
-    expect(await statusOf(orders, "49999")).to.equal(undefined);
-    expect(await statusOf(orders, "50000")).to.equal("FILLED");
-    expect(await statusOf(orders, "100000")).to.equal("FILLED");
-  });
-
-  it("forget all orders when the log may have lost their ends", async () => {
-    orders.note(delta("filled", { kind: "fill", remaining: 0 }));
-    orders.note(delta("canceled", { kind: "cancel" }));
-    orders.forget();
-    expect(await statusOf(orders, "filled")).to.equal(undefined);
-    expect(await statusOf(orders, "canceled")).to.equal(undefined);
+  it("are known of 50,000 fills of a ledger at most, the youngest", () => {
+    const fills = new RecentFills();
+    for (let n = 0; n <= 50_000; n += 1) fills.note(fill(String(n)));
+    expect(fills.has(WALLET, "24999")).to.equal(false);
+    expect(fills.has(WALLET, "25000")).to.equal(true);
+    expect(fills.has(WALLET, "50000")).to.equal(true);
+    fills.close();
   });
 });

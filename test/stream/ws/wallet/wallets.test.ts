@@ -503,4 +503,41 @@ describe("private feeds", () => {
     unfollow();
     wallets.close();
   });
+
+  for (const [loss, lose] of [
+    [
+      "deltas of its ledger are lost",
+      (exchange: TestExchange) => exchange.tail.trim(ledgerActor(ledgerShardOf(ann)), 99),
+    ],
+    ["its ledger is no longer followed", undefined],
+  ] as const) {
+    it(`know an order as filled until ${loss}`, async () => {
+      const exchange = new TestExchange();
+      exchange.fund(ann);
+      exchange.fund(bob);
+      const { outcomes } = exchange.createMarket(2);
+      const place = (traderId: string, outcome: number): ReturnType<TestExchange["place"]> =>
+        exchange.place(
+          trader(traderId),
+          [{ outcomeId: outcomes[outcome]?.outcomeId, price: "0.500", qty: 1, tif: "GTC" }],
+          false,
+        );
+      const wallets = walletsOf(exchange, [], 50);
+      const unfollow = await wallets.followOrders(ann);
+      await place(ann, 0);
+      const [{ orderId } = { orderId: "" }] = exchange.wallet(ann).orders.open;
+      await place(bob, 1);
+      exchange.commit();
+      await until(() => wallets.wasFilled(ann, ann, orderId));
+      expect(wallets.wasFilled(bob, bob, orderId)).to.equal(false);
+      if (lose === undefined) unfollow();
+      for (let i = 0; lose !== undefined && i < 3; i += 1) {
+        exchange.fund(ann);
+        exchange.commit();
+        lose(exchange);
+      }
+      await until(() => !wallets.wasFilled(ann, ann, orderId));
+      wallets.close();
+    });
+  }
 });
