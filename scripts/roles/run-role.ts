@@ -30,6 +30,8 @@ export interface RoleCommand {
    * own, V8 lets the heap of a role grow to four times its live size, so that its memory shows nothing for minutes but garbage.
    */
   readonly heapGrowthPercent?: number;
+  /** False to move objects of the JavaScript heap together only when it is to shrink, as in idle times (default true). */
+  readonly compacts?: boolean;
 }
 
 /** Growth of the heap of most roles. */
@@ -40,12 +42,6 @@ const HEAP_GROWTH_PERCENT = 50;
  * then gets a turn, and requests wait for a fifth of a second.
  */
 const MARKS_BESIDE = "--no-incremental-marking-task";
-/**
- * Moves objects together only when the heap is to shrink, as in idle times. Under load these moves were most of the longest
- * pauses of a worker: its full collections took 26 ms in the median and 42 at most at half load on two cores, and with
- * neither moves nor the replies of remembered answers as objects 12 and 16. The free room between objects, some
- * 100 MB after a flood, is filled by others.
- */
 const COMPACTS_TO_SHRINK = "--gc-experiment-less-compaction";
 /** Longest drain of most roles, in ms: a little longer than the longest request. */
 const DRAIN_MS = 5_000;
@@ -63,13 +59,14 @@ export async function runRole(
     call = `npm run ${name} --`,
     drainMs = DRAIN_MS,
     heapGrowthPercent = HEAP_GROWTH_PERCENT,
+    compacts = true,
   }: RoleCommand,
   start: (config: RoleConfig) => Promise<RunningRole>,
 ): Promise<void> {
   readCommandLine({ name, call, summary, options: {}, notes: describeVariables });
   setFlagsFromString(`--heap-growing-percent=${heapGrowthPercent}`);
   setFlagsFromString(MARKS_BESIDE);
-  setFlagsFromString(COMPACTS_TO_SHRINK);
+  if (!compacts) setFlagsFromString(COMPACTS_TO_SHRINK);
   const fail = (error: unknown): never => {
     console.error(`${name}: ${describe(error)}`);
     process.exit(1);

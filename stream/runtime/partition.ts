@@ -491,8 +491,11 @@ export class Partition implements Sender {
   async #keepUp(round: readonly ActorId[]): Promise<void> {
     this.#cache.forgetExpired(round);
     await this.#reviewSources(round);
-    for (const actor of this.#cache.dueForSnapshot(round))
-      if (!this.#ended) await this.#takeSnapshot(actor, { isUrgent: this.#cache.isFarBehind(actor) });
+    for (const actor of this.#cache.dueForSnapshot(round)) {
+      // Before a move an actor gets its snapshot from there, and two at once would remove each other's parts.
+      if (!this.#ended && this.#preparing === undefined)
+        await this.#takeSnapshot(actor, { isUrgent: this.#cache.isFarBehind(actor) });
+    }
     await this.#evictIdle(round);
     const toTrim = this.#toTrim.shift();
     if (toTrim !== undefined) this.markUnread(toTrim);

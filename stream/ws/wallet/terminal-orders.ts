@@ -54,14 +54,15 @@ class Recent<Value> {
 
 /** The orders of one ledger that were filled in the last one to two minutes, at most 50,000. */
 export class RecentFills {
-  readonly #filled = new Recent<true>(FILLED_MS, FILLED_HALF);
+  /** The wallets of the orders. */
+  readonly #filled = new Recent<string>(FILLED_MS, FILLED_HALF);
 
   note(delta: WalletOrderDelta): void {
-    if (terminalOf(delta)?.status === "FILLED") this.#filled.set(keyOf(delta.wallet, delta.orderId), true);
+    if (terminalOf(delta)?.status === "FILLED") this.#filled.set(delta.orderId, delta.wallet);
   }
 
   has(wallet: string, orderId: string): boolean {
-    return this.#filled.get(keyOf(wallet, orderId)) === true;
+    return this.#filled.get(orderId) === wallet;
   }
 
   close(): void {
