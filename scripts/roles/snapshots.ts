@@ -31,7 +31,7 @@ export function snapshotThreads(data: SnapshotThreadData): SnapshotLanes {
 }
 
 /** Added to the nice value of the other thread, because it shares the cores with the event loop of the worker. */
-const NICE = 10;
+const NICE = 14;
 const HIGHEST_NICE = 19;
 
 /** Lowers the priority of this thread. Elsewhere than on Linux a nice value is that of the whole process, which keeps it. */

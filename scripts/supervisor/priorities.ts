@@ -22,15 +22,16 @@ export interface Niceness {
 /** True if the system lets this process raise priorities. */
 const MAY_RAISE = mayRaise();
 
-/** A worker receives 6 times the time of a gateway on a busy core, or 2.4 times where no priority may be raised. */
-export const WORKER: Niceness = { process: MAY_RAISE ? -8 : 0 };
+/** A worker receives 15 times the time of a gateway on a busy core, or 2.4 times where no priority may be raised. */
+export const WORKER: Niceness = { process: MAY_RAISE ? -12 : 0 };
 /** A gateway has the priority of Redis, or that of the background where a projector could not be raised beside it. */
 export const GATEWAY: Niceness = { process: MAY_RAISE ? 0 : 4 };
+const BACKGROUND_NICE = MAY_RAISE ? 8 : 4;
 /**
- * The roles that no order waits for, and Postgres with its backends, receive 0.41 of the time of a gateway, and as much as
- * it while a projector is behind. Where no priority may be raised, they always receive as much.
+ * The roles that no order waits for, and Postgres with its backends, receive a sixth of the time of a gateway, and as much
+ * as it while a projector is behind. Where no priority may be raised, they always receive as much.
  */
-export const BACKGROUND: Niceness = { process: 4, children: 4 };
+export const BACKGROUND: Niceness = { process: BACKGROUND_NICE, children: BACKGROUND_NICE };
 /** The child of Redis that rewrites its append-only file has spare time first, and then receives 0.1 of the time. */
 export const REDIS: Niceness = { children: 10 };
 /** The process runs only while a core has nothing else to do, or nearly so. */

@@ -43,6 +43,10 @@ function hasCapability(bit: bigint): boolean {
   return ((BigInt(`0x${/CapEff:\s*([0-9a-f]+)/.exec(status)?.[1] ?? "0"}`) >> bit) & 1n) === 1n;
 }
 
+/** Nice values of a worker, and of what no order waits for. */
+const worker = hasCapability(CAP_SYS_NICE) ? -12 : 0;
+const background = hasCapability(CAP_SYS_NICE) ? 8 : 4;
+
 /** Runs `use` with a worker, a gateway, a projector of low priority and an embedded Postgres; `backend` opens a session there. */
 async function withSet(
   use: (parts: { pidOf: (name: string) => number; backend: () => Promise<number> }) => Promise<void>,
@@ -101,7 +105,7 @@ describe("priorities", function () {
   it("lowers roles and Postgres, with its present and future backends, and raises workers where that is permitted", () =>
     withSet(async ({ pidOf, backend }) => {
       const base = os.getPriority();
-      const low = Math.min(19, base + 4);
+      const low = Math.min(19, base + background);
       const first = await backend();
       await until(() => os.getPriority(first) === low);
       const second = await backend();
@@ -110,7 +114,7 @@ describe("priorities", function () {
         os.getPriority(pidOf(name)),
       );
       expect(values).to.deep.equal(
-        hasCapability(CAP_SYS_NICE) ? [base - 8, base, low, low] : [base, low, low, low],
+        hasCapability(CAP_SYS_NICE) ? [base + worker, base, low, low] : [base, low, low, low],
       );
     }));
 
@@ -118,24 +122,23 @@ describe("priorities", function () {
     if (process.platform !== "linux" || !hasCapability(CAP_SYS_NICE)) this.skip();
     return withSet(async ({ pidOf, backend }) => {
       const base = os.getPriority();
-      const background = [pidOf("postgres"), await backend()];
-      const priorities = (): number[] =>
-        [pidOf("projector"), ...background].map((pid) => os.getPriority(pid));
-      const autogroups = (): number[] => [pidOf("projector"), ...background].map(autogroupNice);
+      const lowered = [pidOf("postgres"), await backend()];
+      const priorities = (): number[] => [pidOf("projector"), ...lowered].map((pid) => os.getPriority(pid));
+      const autogroups = (): number[] => [pidOf("projector"), ...lowered].map(autogroupNice);
       const become = async (nice: number): Promise<void> => {
         await until(() => priorities().every((priority) => priority === Math.min(19, base + nice)));
         if (hasAutogroups) await until(() => autogroups().every((value) => value === nice));
       };
-      await become(4);
+      await become(background);
       // The signal makes the role say that it is behind, or no longer.
       process.kill(pidOf("projector"), "SIGUSR2");
       await become(0);
       process.kill(pidOf("projector"), "SIGUSR2");
-      await become(4);
+      await become(background);
       process.kill(pidOf("projector"), "SIGUSR2");
       await become(0);
       process.kill(pidOf("projector"), "SIGKILL");
-      await until(() => background.every((pid) => os.getPriority(pid) === Math.min(19, base + 4)));
+      await until(() => lowered.every((pid) => os.getPriority(pid) === Math.min(19, base + background)));
     });
   });
 
@@ -144,11 +147,11 @@ describe("priorities", function () {
     () =>
       withSet(async ({ pidOf, backend }) => {
         const backends = [await backend(), await backend()];
-        await until(() => backends.every((pid) => autogroupNice(pid) === 4));
+        await until(() => backends.every((pid) => autogroupNice(pid) === background));
         backends.push(await backend());
         const low = [pidOf("projector"), pidOf("postgres"), ...backends];
-        await until(() => low.every((pid) => autogroupNice(pid) === 4));
-        expect(autogroupNice(pidOf("worker"))).to.equal(hasCapability(CAP_SYS_NICE) ? -8 : 0);
+        await until(() => low.every((pid) => autogroupNice(pid) === background));
+        expect(autogroupNice(pidOf("worker"))).to.equal(worker);
       }),
   );
 
@@ -159,7 +162,7 @@ describe("priorities", function () {
       await until(() => {
         try {
           const pid = pidOf("projector");
-          return pid !== first && autogroupNice(pid) === 4;
+          return pid !== first && autogroupNice(pid) === background;
         } catch {
           return false;
         }
@@ -176,9 +179,8 @@ describe("priorities", function () {
     const priorities = new Priorities((line) => lines.push(line));
     try {
       priorities.add({ pid, onExit: quiet }, WORKER);
-      const mayRaise = hasCapability(CAP_SYS_NICE);
-      expect(os.getPriority(pid)).to.equal(mayRaise ? base - 8 : base);
-      if (hasAutogroups) expect(autogroupNice(pid)).to.equal(mayRaise ? -8 : 0);
+      expect(os.getPriority(pid)).to.equal(base + worker);
+      if (hasAutogroups) expect(autogroupNice(pid)).to.equal(worker);
     } finally {
       child.kill();
       priorities.stop();
@@ -238,7 +240,7 @@ describe("priorities", function () {
         const [line] = (await once(child.stdout, "data")) as [Buffer];
         backend = Number(line.toString());
         priorities.add({ pid, onExit: quiet }, BACKGROUND);
-        await until(() => sessionOf(backend) === backend && autogroupNice(backend) === 4);
+        await until(() => sessionOf(backend) === backend && autogroupNice(backend) === background);
       } finally {
         if (backend !== 0) process.kill(backend);
         process.kill(-pid);
