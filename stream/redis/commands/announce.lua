@@ -5,7 +5,8 @@
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local limit = string.format('%.0f', now - tonumber(ARGV[2]))
--- Live roles announce each second, so where all seem silent for longer, the clock may have jumped: each has the time again.
+-- Live roles announce each second, so where all seem silent for a sixth of this time, the clock may have jumped: each has
+-- the time again.
 local newest = tonumber(redis.call('ZRANGE', KEYS[1], -1, -1, 'WITHSCORES')[2] or now)
 if math.abs(now - newest) > tonumber(ARGV[2]) / 6 then
   for _, role in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do redis.call('ZADD', KEYS[1], now, role) end

@@ -58,7 +58,7 @@ export class RecentFills {
   readonly #filled = new Recent<string>(FILLED_MS, FILLED_HALF);
 
   note(delta: WalletOrderDelta): void {
-    if (terminalOf(delta)?.status === "FILLED") this.#filled.set(delta.orderId, delta.wallet);
+    if (delta.kind === "fill" && delta.remaining === 0) this.#filled.set(delta.orderId, delta.wallet);
   }
 
   has(wallet: string, orderId: string): boolean {

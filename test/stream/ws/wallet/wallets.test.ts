@@ -26,6 +26,14 @@ function walletsOf(exchange: TestExchange, errors: unknown[] = [], warmMs?: numb
   return new Wallets({ tail: exchange.tail, exchange, catalog: exchange, onError, warmMs });
 }
 
+/** Returns the placing of an order for one contract, which the same order on the other outcome fills. */
+function placing(exchange: TestExchange, outcomes: readonly { readonly outcomeId: string }[]) {
+  return (traderId: string, outcome: number): ReturnType<TestExchange["place"]> => {
+    const order = { outcomeId: outcomes[outcome]?.outcomeId, price: "0.500", qty: 1, tif: "GTC" };
+    return exchange.place(trader(traderId), [order], false);
+  };
+}
+
 /** Orders and positions that a mirror should hold, read from the ledger itself. */
 function truth(
   exchange: TestExchange,
@@ -468,12 +476,7 @@ describe("private feeds", () => {
     exchange.fund(ann);
     exchange.fund(bob);
     const { outcomes } = exchange.createMarket(2);
-    const order = (traderId: string, outcome: number): ReturnType<TestExchange["place"]> =>
-      exchange.place(
-        trader(traderId),
-        [{ outcomeId: outcomes[outcome]?.outcomeId, price: "0.500", qty: 1, tif: "GTC" }],
-        false,
-      );
+    const order = placing(exchange, outcomes);
     const wallets = walletsOf(exchange);
     await order(ann, 0);
     await order(ann, 0);
@@ -516,12 +519,7 @@ describe("private feeds", () => {
       exchange.fund(ann);
       exchange.fund(bob);
       const { outcomes } = exchange.createMarket(2);
-      const place = (traderId: string, outcome: number): ReturnType<TestExchange["place"]> =>
-        exchange.place(
-          trader(traderId),
-          [{ outcomeId: outcomes[outcome]?.outcomeId, price: "0.500", qty: 1, tif: "GTC" }],
-          false,
-        );
+      const place = placing(exchange, outcomes);
       const wallets = walletsOf(exchange, [], 50);
       const unfollow = await wallets.followOrders(ann);
       await place(ann, 0);
