@@ -73,24 +73,34 @@ function adminMarketOnWire(market: MarketRecord) {
 }
 
 /**
- * Announces a change of a market when Postgres has it, and at the latest after a second. Returns whether Postgres has it.
+ * Time in ms that the answer to a change waits for Postgres: longer than a read, because an operator whose change took
+ * effect has no other way to learn the id of a new market.
+ */
+const CHANGE_WAIT_MS = 3_000;
+
+/**
+ * Announces a change of a market when Postgres has it, and at the latest after `waitMs`. Returns whether Postgres has it.
  */
 export async function announceMarket(
   { freshness, changes }: Pick<AdminMarketParts, "freshness" | "changes">,
   marketId: string,
+  waitMs?: number,
 ): Promise<boolean> {
-  const isCaughtUp = await freshness.hasReached(marketActor(marketId));
+  const isCaughtUp = await freshness.hasReached(marketActor(marketId), undefined, waitMs);
   await changes.publish("market", marketId);
   return isCaughtUp;
 }
 
-/** Announces a change of a market and reads the market. Refuses `UNAVAILABLE` while Postgres does not have the change. */
+/**
+ * Announces a change of a market and reads the market. Refuses `UNAVAILABLE`, with the id of the market, when Postgres
+ * does not have the change in time.
+ */
 export async function readBackMarket(
   parts: Pick<AdminMarketParts, "db" | "freshness" | "changes">,
   marketId: string,
 ): Promise<MarketRecord> {
-  if (!(await announceMarket(parts, marketId))) {
-    const message = "the change took effect, but the market cannot be read yet; read it again";
+  if (!(await announceMarket(parts, marketId, CHANGE_WAIT_MS))) {
+    const message = `the change took effect, but market ${marketId} cannot be read yet; read it again`;
     throw new Refused("UNAVAILABLE", message, {}, retryAfter(1));
   }
   const market = await findMarket(parts.db, marketId);

@@ -59,18 +59,18 @@ export class Freshness {
   }
 
   /**
-   * Waits at most a second for the tables to hold the present commits of an actor, or only its commits before a time
+   * Waits at most `waitMs` for the tables to hold the present commits of an actor, or only its commits before a time
    * (Unix ms of the engine); returns whether they do.
    */
-  async hasReached(actor: ActorId, beforeMs?: number): Promise<boolean> {
+  async hasReached(actor: ActorId, beforeMs?: number, waitMs = WAIT_MS): Promise<boolean> {
     const head = await this.#head(actor);
-    const untilMs = performance.now() + WAIT_MS;
+    const untilMs = performance.now() + waitMs;
     const reached = new Promise<boolean>((end, fail) =>
       this.#wait({ actor, head, beforeMs, untilMs, end, fail }),
     );
     // A query of a database that has gone silent fails seconds later.
     let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<boolean>((end) => (timer = setTimeout(end, WAIT_MS, false)));
+    const late = new Promise<boolean>((end) => (timer = setTimeout(end, waitMs, false)));
     return Promise.race([reached, late]).finally(() => clearTimeout(timer));
   }
 

@@ -22,9 +22,13 @@ interface State<T> {
   readonly asOf?: number | undefined;
 }
 
+/** Longest further pause in ms before a refused read: the pages that the service refuses together ask at different times. */
+const SPREAD_MS = 2_000;
+
 /**
  * Reads a value when the component is shown, when one of `deps` changes, and every `everyMs` while the page is visible.
- * A change of `deps` drops the value, because it belongs to something else.
+ * Without `everyMs` it is read again when the service refuses it for a time. A change of `deps` drops the value, because
+ * it belongs to something else.
  */
 export function useResource<T>(
   load: (signal: AbortSignal) => Promise<T>,
@@ -42,19 +46,19 @@ export function useResource<T>(
     let timer: ReturnType<typeof setTimeout> | undefined;
     const read = async (): Promise<void> => {
       setState((old) => (old.key === key ? { ...old, loading: true } : { key, loading: true }));
+      let pauseMs = everyMs;
       try {
         const value = await latest.current(ending.signal);
         if (ending.signal.aborted) return;
         setState({ key, value, loading: false, asOf: Date.now() });
       } catch (error) {
         if (ending.signal.aborted || isAborted(error)) return;
-        setState((old) => ({
-          ...(old.key === key ? old : { key }),
-          refusal: asRefusal(error),
-          loading: false,
-        }));
+        const refusal = asRefusal(error);
+        setState((old) => ({ ...(old.key === key ? old : { key }), refusal, loading: false }));
+        const { retryAfterMs } = refusal;
+        if (retryAfterMs !== undefined) pauseMs ??= retryAfterMs + Math.random() * SPREAD_MS;
       }
-      if (everyMs !== undefined) timer = setTimeout(again, everyMs);
+      if (pauseMs !== undefined) timer = setTimeout(again, pauseMs);
     };
     const again = (): void => {
       if (document.hidden) document.addEventListener("visibilitychange", again, { once: true });

@@ -1,4 +1,6 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
+import pg from "pg";
 import { send, signed, type Answer } from "../requests.js";
 import { EmmClient, newClient } from "../surface-b/client.js";
 import { bearerCalls } from "../calls.js";
@@ -25,6 +27,14 @@ describe("the listings of an operator", function () {
     type: "Game",
     description: "Ants at Bees",
     startsTs: Date.now() + HOUR_MS,
+  });
+
+  const newOne = async () => ({
+    eventId: (await call("POST", "/events", newEvent())).json["eventId"],
+    marketType: "MONEY",
+    description: "Who wins",
+    voids: "PUSH",
+    outcomes: [{ name: "Ants" }, { name: "Bees" }],
   });
 
   before(async () => {
@@ -179,5 +189,29 @@ describe("the listings of an operator", function () {
       expect((await call("PATCH", "/market-types/LONGEST_PUTT", body)).json["code"]).to.equal("INVALID_BODY");
     for (const name of ["Two words", "a,b", "a/b"])
       expect((await call("POST", "/market-types", { name })).json["code"]).to.equal("INVALID_BODY");
+  });
+
+  it("answer a new market when Postgres has it, or name it after three seconds without", async () => {
+    const market = await newOne();
+    const holder = new pg.Client(stack.databaseUrl);
+    await holder.connect();
+    let isHeld = true;
+    try {
+      await holder.query("begin");
+      await holder.query("lock table projector_cursors in share mode");
+      const late = call("POST", "/markets", market);
+      await sleep(1_800);
+      const inTime = call("POST", "/markets", market);
+      const { status, json, text } = await late;
+      expect(status, text).to.equal(503);
+      await holder.query("commit");
+      isHeld = false;
+      expect((await inTime).status).to.equal(201);
+      const [named] = /market [-0-9a-f]{36}/.exec(String(json["message"])) ?? expect.fail();
+      await until(async () => (await call("GET", named.replace("market ", "/markets/"))).status === 200);
+    } finally {
+      if (isHeld) await holder.query("rollback");
+      await holder.end();
+    }
   });
 });

@@ -207,6 +207,17 @@ describe("market page of the console", function () {
     await others.getByRole("link").first().waitFor();
   });
 
+  it("reads the course of the market again after a refusal for a time", async () => {
+    const opened = await served.visit("/status");
+    const { page } = opened;
+    const json = { code: "UNAVAILABLE", message: "not now" };
+    const refusal = { status: 503, headers: { "Retry-After": "1" }, json };
+    await page.route("**/lifecycle", (route) => route.fulfill(refusal), { times: 1 });
+    await page.goto(address(world.knicks.winner));
+    await page.getByText("not now").waitFor();
+    await page.locator(".life-steps li").getByText("opened").waitFor();
+  });
+
   it("says that there is no such market", async () => {
     const opened = await served.visit("/markets/00000000-0000-4000-8000-000000000000");
     await opened.page.getByText("There is no such market").waitFor();
