@@ -50,7 +50,7 @@ const COUNTEREXAMPLE = /Property failed after/;
 /** Number of files with failed tests above which the failures have a common cause, and nothing is run again. */
 const MAX_REPEATED = 20;
 /** Longest time of one run of Mocha, and of the installation of Chromium, in minutes. */
-const MAX_MINUTES = 30;
+const MAX_MINUTES = 60;
 const INSTALL_MINUTES = 10;
 
 /** Lanes whose output is not printed yet, with their runs. */
