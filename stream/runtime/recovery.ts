@@ -89,7 +89,7 @@ export async function loadActor(
     try {
       return { ...(await recover(ports, partition, id, head)), head };
     } catch (error) {
-      // After a newer snapshot, entries may have been trimmed between the reads.
+      // After newer snapshots, entries or parts may have been removed between the reads.
       if (tries === MAX_TRIES) throw error;
     }
   }
@@ -166,6 +166,9 @@ async function latestSnapshot(
       throw new CorruptLog(`the ${which} snapshot of ${id} is missing`);
     } catch (error) {
       if (!(error instanceof CorruptLog) || error instanceof NewerFormat) throw error;
+      const [now] = await log.heads(partition, [id]);
+      // Two newer snapshots remove the parts of one that is being read; it was sound.
+      if (now?.snapshot !== head.snapshot) throw error;
       logger.error({ err: error, actor: id, which }, "a snapshot cannot be used; an earlier one is tried");
     }
   }

@@ -213,6 +213,7 @@ describe("snapshots from the log", () => {
           const gate: Gate = (operation, apply) =>
             scheduler.schedule(Promise.resolve(), operation).then(apply);
           writer = lanes(gate, gate);
+          errors = [];
           const taking: Promise<unknown>[] = [];
           for (const { isForMove, operations } of steps) {
             await receive("market:a", seq + 1);
