@@ -87,8 +87,9 @@ describe("trading on surface B", function () {
       const fixtures = await Promise.all([newFixture(true), newFixture(true)]);
       const stop = Date.now() + 2_000;
       let read = 0;
+      const goesOn = (): boolean => Date.now() < stop || read <= 10;
       const trade = async (who: EmmClient, { over, under }: Fixture, first: number): Promise<void> => {
-        for (let i = first; Date.now() < stop; i += 1) {
+        for (let i = first; goesOn(); i += 1) {
           const outcomeId = i % 2 === 0 ? over : under;
           const price = (40 + (i % 12)) / 100;
           const placed = await place(who, { outcomeId, price, qty: 1 + (i % 5), currency: "CASH" });
@@ -98,7 +99,7 @@ describe("trading on surface B", function () {
         }
       };
       const watch = async ({ eventId }: Fixture): Promise<void> => {
-        while (Date.now() < stop) {
+        while (goesOn()) {
           const [market] = await booked(eventId);
           // A book of two different moments would be crossed, or show an order twice.
           const ladders = market?.book.outcomeLadders.map(({ bids: found }) => found) ?? [];

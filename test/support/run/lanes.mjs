@@ -43,8 +43,10 @@ const LANES = [
   { name: "simulation", args: SIMULATION, inBackground: true },
 ];
 
-/** Tests whose failures do not come from the load of the machine: they depend on their seeds alone. */
+/** Tests whose failures do not come from the load of the machine, unless they take too long: they depend on their seeds. */
 const SEEDED_FILES = /\.property\.test\.ts$|^test\/simulation\//;
+/** Error of a test that took longer than it may. */
+const TOO_LONG = /Timeout of \d+ms exceeded/;
 /** Error of a property with a counterexample, which another run with other random inputs may not find. */
 const COUNTEREXAMPLE = /Property failed after/;
 /** Number of files with failed tests above which the failures have a common cause, and nothing is run again. */
@@ -118,7 +120,7 @@ async function runLanes(options) {
 }
 
 function isSeeded({ file, error }) {
-  return SEEDED_FILES.test(file) || COUNTEREXAMPLE.test(error);
+  return (SEEDED_FILES.test(file) && !TOO_LONG.test(error)) || COUNTEREXAMPLE.test(error);
 }
 
 /** Returns the failed tests of a lane. */

@@ -9,8 +9,9 @@ import { newTrader } from "../../../support/traders.js";
 
 const CHANGES_PER_SECOND = 60;
 const SECONDS = 5;
-/** Share of the main thread that a busy market may take. */
+/** Share of the main thread that a busy market may take, on a machine that does `reference` in `REFERENCE_S`. */
 const MOST = 0.3;
+const REFERENCE_S = 0.4;
 /** Longest time in ms from a reload to the first live number. */
 const FIRST_NUMBER_MS = 1_000;
 
@@ -63,12 +64,30 @@ describe("a busy market page", function () {
     return metrics.find(({ name }) => name === "TaskDuration")?.value ?? 0;
   }
 
+  /** Returns the time in s that the main thread takes for a fixed work: lines are made, laid out, changed and removed. */
+  async function reference(page: Page, session: CDPSession): Promise<number> {
+    const before = await taskSeconds(session);
+    await page.evaluate(() => {
+      for (let round = 0; round < 50; round += 1) {
+        const list = document.createElement("ol");
+        for (let n = 0; n < 100; n += 1)
+          list.append(Object.assign(document.createElement("li"), { textContent: `line ${n}` }));
+        document.body.append(list);
+        let height = list.offsetHeight;
+        for (const line of list.children) line.textContent = `line ${height}`;
+        height += list.offsetHeight;
+        list.remove();
+      }
+    });
+    return (await taskSeconds(session)) - before;
+  }
+
   async function openLive(page: Page): Promise<void> {
     await page.getByRole("button", { name: "Buy Knicks at 0.620 300 bid" }).waitFor();
     await page.getByText("· live").waitFor();
   }
 
-  it(`keeps the main thread under 30 % at ${CHANGES_PER_SECOND} changes of the book a second`, async () => {
+  it(`keeps the main thread under 30 % at ${CHANGES_PER_SECOND} changes of the book a second, on a fast machine`, async () => {
     const { account } = await newTrader(served.stack);
     const { page } = await served.visit("/login");
     await signIn(page, account.email, `/markets/${world.knicks.winner.marketId}`);
@@ -76,6 +95,7 @@ describe("a busy market page", function () {
     await openLive(page);
     const session = await page.context().newCDPSession(page);
     await session.send("Performance.enable", { timeDomain: "threadTicks" });
+    const slowness = (await reference(page, session)) / REFERENCE_S;
     // The numbers of changed lines show that the page follows.
     await page.evaluate(() => {
       const counted = window as unknown as { changed: number };
@@ -97,8 +117,8 @@ describe("a busy market page", function () {
     const drawn = await page.evaluate(() => (window as unknown as { changed: number }).changed);
     // A machine that is busy with other work changes the book more slowly, so the time of one change counts.
     const share = (worked / changes) * CHANGES_PER_SECOND;
-    const figures = `${(changes / seconds).toFixed(0)} changes/s, drawn ${drawn} times, ${(100 * share).toFixed(1)} %`;
-    expect(share, figures).to.be.below(MOST);
+    const figures = `${(changes / seconds).toFixed(0)} changes/s, drawn ${drawn} times, ${(100 * share).toFixed(1)} %, slowness ${slowness.toFixed(2)}`;
+    expect(share, figures).to.be.below(MOST * slowness);
     expect(drawn, figures).to.be.above(SECONDS);
     process.stdout.write(`      ${figures}\n`);
   });
