@@ -28,7 +28,7 @@ describe("the threads of the snapshots", function () {
           .filter((thread) => !earlier.has(thread))
           .map((thread) => os.getPriority(Number(thread)))
           .filter((nice) => nice !== base);
-        expect(others).to.deep.equal(isForMove ? [] : [Math.min(19, base + 10)]);
+        expect(others).to.deep.equal(isForMove ? [] : [Math.min(19, base + 14)]);
       }
     } finally {
       await snapshots.close();
