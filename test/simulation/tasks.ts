@@ -45,14 +45,44 @@ const RUNTIME_SEEDS = 400;
 const COUNTER_SEEDS = 400;
 const INTEREST_SEEDS = 100;
 const EXCHANGE_SEEDS = 1_000;
-/** Seeds that have caught a bug which few seeds reach. Each is tried before all others. */
+/** A seed that has caught each of the bugs which the first eight seeds do not. It is tried before all others. */
 const TRIED_FIRST: Readonly<Record<string, number>> = {
-  "a remediation takes back 1 millicent less": 620,
-  "uncertain ids are looked up in tables that are behind": 266,
-  "a hand-over ignores the messages that the previous owner left in the mailbox": 116,
+  "the delta of a transition comes before its last piece": 9,
+  "a message that leaves with a commit overtakes those that the relay holds": 10,
+  "a transfer moves CASH whatever its currency": 13,
+  "a fee is rounded down": 14,
+  "a pause changes nothing": 14,
+  "a trim removes entries that are not projected": 14,
+  "every self-trade is a wash": 14,
+  "the house keeps the maker's credit": 14,
+  "the maker pays the taker's fee": 14,
+  "a FOK order is judged by the first piece of its sweep": 16,
+  "a post-only order takes": 18,
+  "netting pays nothing": 18,
+  "the rest of a netted set is not kept for settlement": 18,
+  "the fee of an order is left out of its reserve": 19,
+  "the parts of the previous snapshot are removed": 19,
+  "going live keeps the book": 22,
+  "a failed relay counts as a success": 24,
+  "an order never expires": 24,
+  "silence counts as the latest format": 24,
+  "the active format rises without a stable time": 24,
+  "a ledger replaces the orders of a restricted trader": 26,
+  "a message is handed over past one that is on its way to the mailbox": 26,
+  "an amendment cancels the order": 29,
+  "a market that its event has closed stays closed when the event goes live": 36,
+  "the log answers before its writes are on the disk": 39,
+  "netting pays the full value on a PUSH market": 43,
+  "the messages of a commit are appended although the commit is refused": 56,
+  "uncertain ids are looked up in tables that are behind": 63,
   "a market that its operator has closed opens when the event goes live": 71,
-  "a snapshot lacks the restrictions": 83,
-  "a mailbox is read before the relayed messages are in it": 50,
+  "messages to one partition are sent in reverse order": 72,
+  "the messages after one that is left unfinished count as handled": 79,
+  "the messages of a commit are appended in reverse order": 143,
+  "a snapshot lacks the restrictions": 148,
+  "a mailbox is read before the relayed messages are in it": 217,
+  "a hand-over ignores the messages that the previous owner left in the mailbox": 248,
+  "a remediation takes back 1 millicent less": 620,
 };
 
 export async function runTask(task: Task, trace?: (line: string) => void): Promise<Report> {
