@@ -131,7 +131,7 @@ function rowsRead(plan: Plan): number {
 }
 
 describe("query plans of lists over long tables", function () {
-  this.timeout(120_000);
+  this.timeout(400_000);
   let database: FreshDatabase;
   let db: Database;
   const statements: Statement[] = [];

@@ -79,7 +79,7 @@ function report(failuresPerSecond: number, times: readonly number[]): void {
 }
 
 describe("the failures of sign-ins", function () {
-  this.timeout(120_000 + 3_000 * FLOOD_SECONDS);
+  this.timeout(300_000 + 3_000 * FLOOD_SECONDS);
   let stack: Stack;
 
   beforeEach(async () => {

@@ -20,7 +20,7 @@ async function spectral(source: string, rules: typeof oas | typeof asyncapi): Pr
 }
 
 describe("the documents, read by linters with their recommended rules", function () {
-  this.timeout(60_000);
+  this.timeout(200_000);
   let openApi: string;
   let asyncApi: string;
 
