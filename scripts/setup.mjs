@@ -29,7 +29,7 @@ const OWN_COMMANDS = {
     call: "npm test --",
     summary:
       "Runs the tests against a Redis and a Postgres of their own: all of them, or those in the named files. All of " +
-      "them take about 20 minutes on two cores.",
+      "them take 20 to 40 minutes on two cores.",
     operands: { usage: "[FILE ...]", max: Infinity },
     options: {
       grep: {

@@ -79,7 +79,8 @@ function adminMarketOnWire(market: MarketRecord) {
 const CHANGE_WAIT_MS = 3_000;
 
 /**
- * Announces a change of a market when Postgres has it, and at the latest after `waitMs`. Returns whether Postgres has it.
+ * Announces a change of a market when Postgres has it, and at the latest after `waitMs` (default a second). Returns
+ * whether Postgres has it.
  */
 export async function announceMarket(
   { freshness, changes }: Pick<AdminMarketParts, "freshness" | "changes">,

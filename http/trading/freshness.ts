@@ -59,8 +59,8 @@ export class Freshness {
   }
 
   /**
-   * Waits at most `waitMs` for the tables to hold the present commits of an actor, or only its commits before a time
-   * (Unix ms of the engine); returns whether they do.
+   * Waits at most `waitMs` (default a second) for the tables to hold the present commits of an actor, or only those before
+   * a time (Unix ms of the engine); returns whether they do.
    */
   async hasReached(actor: ActorId, beforeMs?: number, waitMs = WAIT_MS): Promise<boolean> {
     const head = await this.#head(actor);

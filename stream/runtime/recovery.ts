@@ -167,7 +167,7 @@ async function latestSnapshot(
     } catch (error) {
       if (!(error instanceof CorruptLog) || error instanceof NewerFormat) throw error;
       const [now] = await log.heads(partition, [id]);
-      // Two newer snapshots remove the parts of one that is being read; it was sound.
+      // Two newer snapshots remove the parts of one that is being read, so that nothing is known against it.
       if (now?.snapshot !== head.snapshot) throw error;
       logger.error({ err: error, actor: id, which }, "a snapshot cannot be used; an earlier one is tried");
     }

@@ -29,7 +29,7 @@ describe("the listings of an operator", function () {
     startsTs: Date.now() + HOUR_MS,
   });
 
-  const newOne = async () => ({
+  const newMarketBody = async () => ({
     eventId: (await call("POST", "/events", newEvent())).json["eventId"],
     marketType: "MONEY",
     description: "Who wins",
@@ -192,7 +192,7 @@ describe("the listings of an operator", function () {
   });
 
   it("answer a new market when Postgres has it, or name it after three seconds without", async () => {
-    const market = await newOne();
+    const market = await newMarketBody();
     const holder = new pg.Client(stack.databaseUrl);
     await holder.connect();
     let isHeld = true;

@@ -118,7 +118,7 @@ describe("a busy market page", function () {
     // A machine that is busy with other work changes the book more slowly, so the time of one change counts.
     const share = (worked / changes) * CHANGES_PER_SECOND;
     const figures = `${(changes / seconds).toFixed(0)} changes/s, drawn ${drawn} times, ${(100 * share).toFixed(1)} %, slowness ${slowness.toFixed(2)}`;
-    expect(share, figures).to.be.below(MOST * slowness);
+    expect(share, figures).to.be.below(MOST * Math.max(1, slowness));
     expect(drawn, figures).to.be.above(SECONDS);
     process.stdout.write(`      ${figures}\n`);
   });
