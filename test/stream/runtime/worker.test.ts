@@ -555,6 +555,38 @@ describe("a worker", () => {
     ]);
   }).timeout(20_000);
 
+  it("takes no ordinary snapshot of a partition while it prepares a move", async () => {
+    const areForMoves: boolean[] = [];
+    let end: () => void = () => undefined;
+    const ended = new Promise<void>((resolve) => (end = resolve));
+    const snapshots: Snapshots = {
+      take: async ({ isForMove }) => {
+        areForMoves.push(isForMove);
+        if (isForMove) await ended;
+        return undefined;
+      },
+      hurry: () => undefined,
+      close: () => Promise.resolve(),
+    };
+    const log = deployment.connect();
+    const ports = { log, actorOf: () => counter, clock: systemClock, logger: silentLogger };
+    const snapshotLimits = { ...SNAPSHOT_LIMITS, snapshotEntries: 1, snapshotPause: 0, moveBytes: 1 };
+    const worker = new Worker({ ...ports, id: "worker", partitions: ["l1"], snapshots, snapshotLimits });
+    await worker.beat();
+    await post(log, a, { kind: "add", n: 1 });
+    await step(worker, "l1");
+    expect((await log.heads("l1", [a]))[0]).to.include({ seq: 1 });
+    const partition = partitionOfWorker(worker, "l1");
+    const preparing = partition.prepareMove(false);
+    await partition.maintain();
+    expect(areForMoves).to.deep.equal([true]);
+    end();
+    await preparing;
+    await partition.maintain();
+    expect(areForMoves).to.deep.equal([true, false]);
+    await worker.stop();
+  });
+
   it("does not wait for others to take its partitions when they stop too", async () => {
     const names = Array.from({ length: 20 }, (_, n) => `l${n + 1}`);
     const workers = [0, 1].map(() =>
