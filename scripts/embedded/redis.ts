@@ -148,7 +148,7 @@ function configuration(options: RedisOptions, directory: string, record: ServerR
     // Rewrites the append-only file when it has doubled, so that it is bounded by the live data and not by the history.
     "auto-aof-rewrite-percentage": REWRITE_PERCENT,
     "auto-aof-rewrite-min-size": "64mb",
-    // To compress takes a rewrite twice as long, in which requests wait for a core, and saves a quarter of the file.
+    // A compressed file is a quarter smaller, but its rewrite takes a core for twice as long, and requests wait for it.
     rdbcompression: "no",
     // The append-only file holds the data; a snapshot in addition would only cost time.
     save: '""',
