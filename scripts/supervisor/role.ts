@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { childEnvironment } from "../config.js";
+import { ROLE_ENVIRONMENT } from "../roles/node-options.js";
 import { StartError } from "./start-error.js";
 import type { Running } from "./keep.js";
 import type { Niceness } from "./priorities.js";
@@ -48,7 +49,11 @@ export async function spawnRole(
       ...(program.nodeOptions ?? []),
       program.entry,
     ]),
-    { env: childEnvironment(program.env), detached: true, stdio: ["ignore", "pipe", "pipe", "pipe", "ipc"] },
+    {
+      env: { ...ROLE_ENVIRONMENT, ...childEnvironment(program.env) },
+      detached: true,
+      stdio: ["ignore", "pipe", "pipe", "pipe", "ipc"],
+    },
   );
   releaseWatcherAtExit(child);
   const lastErrors: string[] = [];

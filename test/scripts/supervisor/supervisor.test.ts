@@ -5,7 +5,11 @@ import fs from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { startRedis } from "../../../scripts/embedded/redis.js";
-import { ROLE_NODE_OPTIONS, WORKER_NODE_OPTIONS } from "../../../scripts/roles/node-options.js";
+import {
+  ROLE_ENVIRONMENT,
+  ROLE_NODE_OPTIONS,
+  WORKER_NODE_OPTIONS,
+} from "../../../scripts/roles/node-options.js";
 import { isRunning, markOf } from "../../../scripts/supervisor/identity.js";
 import { openLog } from "../../../scripts/supervisor/log.js";
 import { type ProcessSet, type Server, startSet } from "../../../scripts/supervisor/supervisor.js";
@@ -87,11 +91,13 @@ describe("a supervised set", () => {
       ]);
     }));
 
-  it("runs a role with its options of Node, which `npm run worker` has too", () =>
+  it("runs a role with its environment and its options of Node, which `npm run worker` has too", () =>
     withSet({ worker: "options" }, async ({ set, journal }) => {
       await set.ready;
       const options = WORKER_NODE_OPTIONS.join(" ");
       expect(journal()).to.include(`worker --enable-source-maps ${options}`);
+      for (const [name, value] of Object.entries(ROLE_ENVIRONMENT))
+        expect(journal()).to.include(`worker ${name}=${value}`);
       const { scripts } = JSON.parse(fs.readFileSync("package.json", "utf8")) as {
         scripts: Record<string, string>;
       };
