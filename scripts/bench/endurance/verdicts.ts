@@ -28,8 +28,6 @@ const JUDGED_S = 40 * 60;
 const WARM_UP_S = 15 * 60;
 /** Share of a short run that counts as its beginning. */
 const WARM_UP_SHARE = 1 / 4;
-/** Length of the windows of which the lowest value counts, longer than the time between two collections of garbage. */
-const FLOOR_S = 300;
 const MAX_SLOPE_PERCENT = 1;
 /** The roles, each of which runs in one process or several. */
 export const ROLES = ["worker", "gateway", "projector", "jobs"];
@@ -44,20 +42,30 @@ interface Point {
 }
 
 /**
- * Returns the lowest value of each whole window. The memory of a process rises until the next collection of garbage; the
- * lowest values show what it keeps.
+ * Value of a window that shows what is kept. The memory of a role rises until the next collection of garbage, so its lowest
+ * value does. The memory of a backend of Postgres falls only when its connection is closed for idleness, by a fifth of all at
+ * times, so there the highest value does.
  */
-function floorsOf(points: readonly Point[]): readonly Point[] {
-  const floors = new Map<number, Point>();
-  const windows = Math.floor((points.at(-1)?.atS ?? 0) / FLOOR_S);
+type Extreme = "lowest" | "highest";
+
+/** Lengths of these windows in s: longer than between two collections of garbage, and than a connection stays closed. */
+const WINDOW_S = { lowest: 300, highest: 600 } as const;
+
+/** Returns the lowest or highest value of each whole window. */
+function extremesOf(points: readonly Point[], extreme: Extreme): readonly Point[] {
+  const extremes = new Map<number, Point>();
+  const windowS = WINDOW_S[extreme];
+  const windows = Math.floor((points.at(-1)?.atS ?? 0) / windowS);
   for (const point of points) {
-    const window = Math.floor(point.atS / FLOOR_S);
+    const window = Math.floor(point.atS / windowS);
     if (window >= windows) break;
-    const known = floors.get(window);
-    // A missing value is no floor, and leaves the run without a slope.
-    if (known === undefined || !(point.value >= known.value)) floors.set(window, point);
+    const known = extremes.get(window)?.value;
+    const isFurther =
+      known === undefined || (extreme === "lowest" ? point.value < known : point.value > known);
+    // A missing value leaves the run without a slope.
+    if (isFurther || Number.isNaN(point.value)) extremes.set(window, point);
   }
-  return [...floors.values()];
+  return [...extremes.values()];
 }
 
 /** Slope of a size, and twice its standard error, in percent of its mean an hour. */
@@ -67,29 +75,33 @@ interface Slope {
 }
 
 /** Returns the slope of a size after the beginning of a run. */
-function slopeOf(samples: readonly Sample[], valueOf: (sample: Sample) => number): Slope {
+function slopeOf(
+  samples: readonly Sample[],
+  valueOf: (sample: Sample) => number,
+  extreme: Extreme = "lowest",
+): Slope {
   const endS = samples.at(-1)?.atS ?? 0;
   const beginS = endS >= JUDGED_S ? WARM_UP_S : endS * WARM_UP_SHARE;
   const points = samples
     .filter(({ atS }) => atS > beginS)
     .map((sample) => ({ atS: sample.atS - beginS, value: valueOf(sample) }));
-  const floors = endS >= JUDGED_S ? floorsOf(points) : points;
+  const counted = endS >= JUDGED_S ? extremesOf(points, extreme) : points;
   const meanOf = (values: readonly number[]): number =>
     values.reduce((sum, value) => sum + value, 0) / values.length;
-  const meanS = meanOf(floors.map(({ atS }) => atS));
-  const mean = meanOf(floors.map(({ value }) => value));
+  const meanS = meanOf(counted.map(({ atS }) => atS));
+  const mean = meanOf(counted.map(({ value }) => value));
   let covariance = 0;
   let variance = 0;
-  for (const { atS, value } of floors) {
+  for (const { atS, value } of counted) {
     covariance += (atS - meanS) * (value - mean);
     variance += (atS - meanS) ** 2;
   }
   const slope = covariance / variance;
-  const residuals = floors.reduce(
+  const residuals = counted.reduce(
     (sum, { atS, value }) => sum + (value - mean - slope * (atS - meanS)) ** 2,
     0,
   );
-  const error = Math.sqrt(residuals / Math.max(1, floors.length - 2) / variance);
+  const error = Math.sqrt(residuals / Math.max(1, counted.length - 2) / variance);
   const percentOf = (perSecond: number): number => (100 * 3_600 * perSecond) / mean;
   return { percent: percentOf(slope), errorPercent: 2 * percentOf(error) };
 }
@@ -155,8 +167,8 @@ export function judgeSteadyRun(
   const last = samples.at(-1);
   if (last === undefined) throw new Error("a run without samples");
   const isLong = last.atS >= JUDGED_S;
-  const slope = (of: string, valueOf: (sample: Sample) => number): Row => {
-    const { percent, errorPercent } = slopeOf(samples, valueOf);
+  const slope = (of: string, valueOf: (sample: Sample) => number, extreme?: Extreme): Row => {
+    const { percent, errorPercent } = slopeOf(samples, valueOf, extreme);
     const unit = `% an hour, ± ${errorPercent.toPrecision(2)}`;
     const row = { bench, measure: `growth of ${of}`, figure: percent, unit };
     return isLong ? judged(row, percent < MAX_SLOPE_PERCENT) : row;
@@ -195,7 +207,7 @@ export function judgeSteadyRun(
     ),
     // Shared buffers that fill are no growth. Only Linux counts the two apart.
     ...(samples.some(({ postgresBytes }) => postgresBytes !== undefined)
-      ? [slope("the anonymous memory of Postgres", ({ postgresBytes = NaN }) => postgresBytes)]
+      ? [slope("the anonymous memory of Postgres", ({ postgresBytes = NaN }) => postgresBytes, "highest")]
       : []),
     { bench, measure: "p99 of the first sixth", figure: p99Ms.first, unit: "ms" },
     judged(

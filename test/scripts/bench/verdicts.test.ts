@@ -98,6 +98,14 @@ describe("the verdicts of the endurance bench", () => {
     expect(failuresOf(worker(3))).to.deep.equal(["growth of the RSS: worker, without filters of ids"]);
   });
 
+  it("pass one in which Postgres closes and opens connections, and fail one in which they grow", () => {
+    const closed = (atS: number): number => (Math.floor(atS / 700) % 3 === 2 && atS % 700 < 400 ? 2e7 : 0);
+    const postgres = (percent: number) =>
+      quietRun(({ atS }) => ({ postgresBytes: 7e7 * (1 + (percent / 100) * (atS / 3_600)) - closed(atS) }));
+    expect(failuresOf(postgres(0))).to.deep.equal([]);
+    expect(failuresOf(postgres(3))).to.deep.equal(["growth of the anonymous memory of Postgres"]);
+  });
+
   it("state by how much a growth is uncertain", () => {
     const unitOf = (samples: readonly Sample[]): string | undefined =>
       judgeSteadyRun("run", samples, P99).find(({ measure }) => measure.startsWith("growth of the used"))
