@@ -142,6 +142,14 @@ describe("cancel on disconnect of a gateway that dies", function () {
     expect(performance.now() - resumed).to.be.above(290);
   });
 
+  it("cancels for a gateway that has died before the clock of Redis was set back", async () => {
+    const keys = new Keys(redis.prefix);
+    await client.zadd(keys.gateways(), Date.now() + 3_600_000, "dead");
+    await client.hset(keys.armed("dead"), ann, randomUUID());
+    startChecks();
+    await untilWithin(10_000, () => canceled.some(({ wallet }) => wallet === ann));
+  });
+
   it("keeps a wallet armed until its last socket disarms it", async () => {
     const gateway = lease(() => "gateway");
     const [first, second] = [await gateway.arm("w", ann), await gateway.arm("w", ann)];

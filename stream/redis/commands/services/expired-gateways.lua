@@ -8,6 +8,10 @@
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local function text(number) return string.format('%.0f', number) end
+-- The clock of this server may have been set back. A lease that was renewed after the present time is renewed now.
+for _, gateway in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. text(now), '+inf')) do
+  redis.call('ZADD', KEYS[1], now, gateway)
+end
 local checks = redis.call('HMGET', KEYS[3], 'last', 'since')
 local last, since = tonumber(checks[1] or 0), tonumber(checks[2] or 0)
 if now < last or now - last > tonumber(ARGV[2]) then since = now end
