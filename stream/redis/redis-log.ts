@@ -99,6 +99,12 @@ const TORN_FILE =
   "after a power loss, Redis may cut its append-only file inside of a transaction, and its next start then executes the " +
   "first half, so that an actor halts: set aof-load-truncated to no, and after a crash run npm run repair-aof -- " +
   "DIRECTORY before Redis starts";
+/** Warning about a server whose memory has no limit, so that the exchange cannot refuse orders before it is full. */
+const UNBOUNDED =
+  "Redis has no maxmemory, so nothing refuses new orders before the memory of its machine is full: set maxmemory to what " +
+  "the machine can spare";
+const evicts = (policy: string): string =>
+  `Redis removes keys when its memory is full, which would lose orders and money: set maxmemory-policy to noeviction (it is ${policy})`;
 type LostListener = Parameters<Log["onLost"]>[0];
 
 export class RedisLog implements Log {
@@ -137,7 +143,8 @@ export class RedisLog implements Log {
 
   /**
    * Connects, and logs that the server cannot write its data to disk, if that is so.
-   * @throws RedisUnreachable when no server answers, when it refuses the password, or when its version is too old.
+   * @throws RedisUnreachable when no server answers, when it refuses the password, when its version is too old, or when it
+   *   evicts keys.
    */
   static async open(options: RedisLogOptions): Promise<RedisLog> {
     const log = new RedisLog(options);
@@ -149,6 +156,10 @@ export class RedisLog implements Log {
           `Redis ${version[1] ?? ""}.${version[2] ?? ""} is too old; use 7.0 or newer`,
         );
       }
+      const [, policy = ""] = /^maxmemory_policy:(\S+)/m.exec(info) ?? [];
+      const isBounded = !/^maxmemory:0\s/m.test(info);
+      if (isBounded && policy !== "noeviction") throw new RedisUnreachable(evicts(policy));
+      if (!isBounded) options.logger?.warn({ redis: hostsOf(options.url) }, UNBOUNDED);
       await log.#requireDatabase();
       if (!log.#isCluster && /^redis_mode:cluster/m.test(info)) {
         const nodes = nodesOf(await log.#connection.cluster("SLOTS"));

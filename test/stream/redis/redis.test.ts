@@ -62,6 +62,30 @@ describe("the log on Redis", () => {
       }
     });
 
+    it("opens no log on a server that evicts keys, and warns of one without a limit of its memory", async () => {
+      const warnings: string[] = [];
+      const logger = { ...silentLogger, warn: (_: object, message: string) => warnings.push(message) };
+      const open = async (): Promise<void> => {
+        logs.push(await RedisLog.open({ url: redis.url, prefix: redis.prefix, logger }));
+      };
+      const [, limit = ""] = (await admin.config("GET", "maxmemory")) as string[];
+      try {
+        await open();
+        expect(warnings).to.deep.equal([]);
+        await admin.config("SET", "maxmemory-policy", "allkeys-lru");
+        const refusal = await open().catch(String);
+        expect(refusal).to.match(
+          /^RedisUnreachable: .* set maxmemory-policy to noeviction \(it is allkeys-lru\)$/,
+        );
+        await admin.config("SET", "maxmemory", "0");
+        await open();
+        expect(warnings.join()).to.include("set maxmemory");
+      } finally {
+        await admin.config("SET", "maxmemory", limit);
+        await admin.config("SET", "maxmemory-policy", "noeviction");
+      }
+    });
+
     it("logs the messages that a full quarantine drops", async () => {
       const dropped: object[] = [];
       const logger = { ...silentLogger, error: (fields: object) => dropped.push(fields) };
