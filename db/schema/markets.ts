@@ -161,8 +161,8 @@ export const lastPrices = pgTable(
 );
 
 /**
- * The public prints, one for each resting order in a match. `place` orders the rows of one actor (`placeOf`). Lists are
- * in the order of the primary key. Partitioned by the month of `ts`.
+ * The public prints, one for each resting order in a match. `place` orders the rows of one actor. Lists are in the order of the
+ * primary key. Partitioned by the month of `ts`.
  */
 export const trades = pgTable(
   "trades",

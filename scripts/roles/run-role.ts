@@ -30,7 +30,7 @@ export interface RoleCommand {
    * own, V8 lets the heap of a role grow to four times its live size, so that its memory shows nothing for minutes but garbage.
    */
   readonly heapGrowthPercent?: number;
-  /** False to move objects of the JavaScript heap together only when it is to shrink, as in idle times (default true). */
+  /** False to move objects of the JavaScript heap together only when V8 makes it smaller (default true). */
   readonly compacts?: boolean;
 }
 

@@ -40,8 +40,23 @@ describe("the simulated exchange", function () {
       if (failure !== undefined) failed.push(`npm run simulate -- --seed ${seed} --trace: ${failure}`);
     }
     expect(failed).to.deep.equal([]);
-    const faults = ["worker crash", "worker pause", "hand-over", "power cut", "disconnect", "gateway crash"];
-    const losses = ["lost answer", "lost request", "late request", "repeated request", "projector crash"];
+    const faults = [
+      "clock step of the log",
+      "worker crash",
+      "worker pause",
+      "hand-over",
+      "power cut",
+      "disconnect",
+      "gateway crash",
+    ];
+    const losses = [
+      "lost answer",
+      "lost request",
+      "late request",
+      "repeated request",
+      "projector crash",
+      "lost notification",
+    ];
     const recoveries = ["commit fenced", "commit conflict", "takeover", "readSnapshot", "asked again"];
     const trading = [
       "order fill netting",

@@ -49,7 +49,7 @@ interface Point {
 type Extreme = "lowest" | "highest";
 
 /** Lengths of these windows in s: longer than between two collections of garbage, and than a connection stays closed. */
-const WINDOW_S = { lowest: 300, highest: 600 } as const;
+const WINDOW_S = { lowest: 300, highest: 450 } as const;
 
 /** Returns the lowest or highest value of each whole window. */
 function extremesOf(points: readonly Point[], extreme: Extreme): readonly Point[] {

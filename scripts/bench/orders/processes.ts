@@ -6,7 +6,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { childEnvironment } from "../../config.js";
-import { WORKER_NODE_OPTIONS } from "../../roles/node-options.js";
+import { ROLE_ENVIRONMENT, WORKER_NODE_OPTIONS } from "../../roles/node-options.js";
 import type { Running } from "../../supervisor/keep.js";
 import type { Niceness, Priorities } from "../../supervisor/priorities.js";
 
@@ -47,13 +47,13 @@ export async function startProcess(
   return child;
 }
 
-/** Starts a worker with the options of Node that it has in production. */
+/** Starts a worker with the options of Node, and the environment, that `npm start` gives it. */
 export function startWorker(
   environment: Readonly<Record<string, string>>,
   options: Pick<ProcessOptions, "detached"> = {},
 ): Promise<ChildProcess> {
   const execArgv = [...process.execArgv, ...WORKER_NODE_OPTIONS];
-  return startProcess("../../worker", environment, { ...options, execArgv });
+  return startProcess("../../worker", { ...ROLE_ENVIRONMENT, ...environment }, { ...options, execArgv });
 }
 
 /** Gives a process that has a session of its own a priority until it ends. */
