@@ -6,6 +6,7 @@ import { contracts, ticks } from "../../../actors/units.js";
 import { connect, disconnect, type Database } from "../../../db/database.js";
 import { migrate } from "../../../db/migrate.js";
 import { ProjectionGap } from "../../../db/projection/batch.js";
+import { projectorCursors } from "../../../db/schema/wallets.js";
 import { findOrder, listOrders } from "../../../db/queries/trading/orders.js";
 import { freshDatabase, type FreshDatabase } from "../../support/servers.js";
 import { until } from "../../support/until.js";
@@ -68,6 +69,25 @@ describe("projection of batches", () => {
       await disconnect(otherDb);
       await other.drop();
     }
+  });
+
+  it("writes the entries of actors that had billions of them before", async () => {
+    const before = 2 ** 40;
+    trade(exchange.createMarket());
+    const entries = exchange.entries();
+    const late = entries.map((known) => ({ ...known, seq: known.seq + before }));
+    const cursors = [...new Set(entries.map(({ actor }) => actor))].map((actor) => {
+      return { actor, seq: before, nextPlace: 3 * before, placedSeq: before };
+    });
+    await db.insert(projectorCursors).values(cursors);
+    await project(database.url, late, 2);
+    const { rows } = await db.execute(
+      sql`select distinct place between ${3 * before} and ${3 * before + 100} as follows from fills`,
+    );
+    expect(rows).to.deep.equal([{ follows: true }]);
+    const { fills, orders, balances } = await dump(db);
+    expect([fills?.length, orders?.length, balances?.length]).to.deep.equal([2, 2, 2]);
+    expect((await listOrders(db, { wallet: ann }, PAGE)).items).to.have.length(1);
   });
 
   it("writes an entry of any size", async () => {
