@@ -13,8 +13,8 @@ export const ROLE_NODE_OPTIONS: readonly string[] = ["--v8-pool-size=1"];
  * With the default size of the young generation, the garbage collector runs so often that it copies much of what the
  * present step still needs. Twice that size takes up to 35 MB more memory.
  *
- * When the load falls, V8 would make the heap small, and move most objects for it: a worker paused for 70 ms in the first
- * minute of half load after a flood, and for 25 without. It keeps some 70 MB of free room instead.
+ * After a fall of the load V8 would make the heap small, and move most objects for it: a worker paused for 75 ms in the first
+ * minutes of half load after a flood, and for 23 without. It keeps some 70 MB of free room instead.
  */
 export const WORKER_NODE_OPTIONS: readonly string[] = [
   "--no-concurrent-marking",
