@@ -156,16 +156,16 @@ export class RedisLog implements Log {
           `Redis ${version[1] ?? ""}.${version[2] ?? ""} is too old; use 7.0 or newer`,
         );
       }
-      const [, policy = "noeviction"] = /^maxmemory_policy:(\S+)/m.exec(info) ?? [];
-      const isUnbounded = /^maxmemory:0\s/m.test(info);
-      if (!isUnbounded && policy !== "noeviction") throw new RedisUnreachable(evicts(policy));
-      if (isUnbounded) options.logger?.warn({ redis: hostsOf(options.url) }, UNBOUNDED);
       await log.#requireDatabase();
       if (!log.#isCluster && /^redis_mode:cluster/m.test(info)) {
         const nodes = nodesOf(await log.#connection.cluster("SLOTS"));
         await log.close();
         return await RedisLog.open({ ...options, url: clusterAddress(options.url, nodes) });
       }
+      const [, policy = "noeviction"] = /^maxmemory_policy:(\S+)/m.exec(info) ?? [];
+      const isUnbounded = /^maxmemory:0\s/m.test(info);
+      if (!isUnbounded && policy !== "noeviction") throw new RedisUnreachable(evicts(policy));
+      if (isUnbounded) options.logger?.warn({ redis: hostsOf(options.url) }, UNBOUNDED);
       if (/^aof_last_write_status:(?!ok)/m.test(info)) {
         options.logger?.error(
           {},
