@@ -16,6 +16,11 @@ export const FORMATS = [1, 2, 3, LATEST_FORMAT] as const;
 /** A format that this build can write. */
 export type Format = (typeof FORMATS)[number];
 
+/** Returns the later of two formats; an absent one is the oldest. */
+export function laterFormat(one: Format, other: Format = OLDEST_FORMAT): Format {
+  return one > other ? one : other;
+}
+
 /** Source of the format in which a process writes now. */
 export interface Formats {
   active(): Format;

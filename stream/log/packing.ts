@@ -286,12 +286,16 @@ const SAVED_OF: Readonly<Record<Format, SavedReader>> = {
   4: readSavedField,
 };
 
-/** Returns the saved state. Throws `CorruptLog` when the hash does not match the body, or `NewerFormat`. */
-export function parseSnapshot(actor: ActorId, { seq, hash, body }: Snapshot): unknown {
+/** Returns the saved state and its format. Throws `CorruptLog` when the hash does not match the body, or `NewerFormat`. */
+export function parseSnapshot(
+  actor: ActorId,
+  { seq, hash, body }: Snapshot,
+): { readonly format: Format; readonly saved: unknown } {
   if (sha256(body) !== hash)
     throw new CorruptLog(`the snapshot of ${actor} at ${seq} does not match its hash`);
   const packed = JSON.parse(body) as { readonly format?: unknown; readonly saved?: unknown };
-  return SAVED_OF[formatOf(packed.format, `the snapshot of ${actor} at ${seq}`)](packed);
+  const format = formatOf(packed.format, `the snapshot of ${actor} at ${seq}`);
+  return { format, saved: SAVED_OF[format](packed) };
 }
 
 export interface Reply {

@@ -12,7 +12,7 @@ import {
   type FilterBytes,
   MalformedCommand,
 } from "../../actors/actor.js";
-import { type Format, LATEST_FORMAT, OLDEST_FORMAT } from "../../actors/format.js";
+import { type Format, LATEST_FORMAT, laterFormat, OLDEST_FORMAT } from "../../actors/format.js";
 import { boundsOf } from "../../actors/limits.js";
 import { Inbox, inboxParts, type WholeInbox, wholeInbox } from "./inbox.js";
 import {
@@ -136,6 +136,11 @@ export interface SavedParts {
   readonly lastTs: number;
 }
 
+/** Position and format of a snapshot from which an actor is restored. */
+interface SnapshotOrigin extends Pick<Snapshot, "seq" | "cursor"> {
+  readonly format: Format;
+}
+
 /** Restores an actor from its parts. */
 export interface InstanceBuilder {
   add(kind: PartKind, part: string): void;
@@ -225,6 +230,7 @@ export class Instance {
   readonly #inbox: Inbox;
   #seq = 0;
   #cursor = NO_CURSOR;
+  #format: Format = OLDEST_FORMAT;
   /** Time of the last turn; time never goes back. */
   #lastTs = 0;
   /** The deadline that the log has, if it is known. */
@@ -246,13 +252,13 @@ export class Instance {
   }
 
   /** Restores the actor from one value. */
-  static restoreWhole(actor: AnyActor, id: ActorId, snapshot: Snapshot, saved: SavedWhole): Instance {
+  static restoreWhole(actor: AnyActor, id: ActorId, origin: SnapshotOrigin, saved: SavedWhole): Instance {
     const instance = new Instance(actor, id, actor.restoreWhole(id, saved.state), new Inbox(saved.inbox));
-    return instance.#at(snapshot, saved.lastTs);
+    return instance.#at(origin, saved.lastTs);
   }
 
   /** Begins to restore the actor from the parts of a snapshot. */
-  static restore(actor: AnyActor, id: ActorId, snapshot: Snapshot, lastTs: number): InstanceBuilder {
+  static restore(actor: AnyActor, id: ActorId, origin: SnapshotOrigin, lastTs: number): InstanceBuilder {
     const inbox = new Inbox();
     const state = actor.restore(id);
     return {
@@ -260,13 +266,14 @@ export class Instance {
         if (kind === "inbox") inbox.addPart(part);
         else state.add(part);
       },
-      finish: () => new Instance(actor, id, state.finish(), inbox).#at(snapshot, lastTs),
+      finish: () => new Instance(actor, id, state.finish(), inbox).#at(origin, lastTs),
     };
   }
 
-  #at({ seq, cursor }: Snapshot, lastTs: number): this {
+  #at({ seq, cursor, format }: SnapshotOrigin, lastTs: number): this {
     this.#seq = seq;
     this.#cursor = cursor;
+    this.#format = format;
     this.#lastTs = lastTs;
     return this;
   }
@@ -279,6 +286,14 @@ export class Instance {
   /** Id of the last applied message. */
   get cursor(): string {
     return this.#cursor;
+  }
+
+  /**
+   * Latest format of the snapshot and the entries from which the actor was recovered. Its state may have what no earlier
+   * format has a form for.
+   */
+  get format(): Format {
+    return this.#format;
   }
 
   /** The last seq applied from each actor that is not forgotten. */
@@ -319,6 +334,7 @@ export class Instance {
     this.#inbox.forgetExpired(this.#lastTs);
     this.#seq = entry.seq;
     this.#cursor = entry.cursor;
+    this.#format = laterFormat(this.#format, entry.format);
     return entry;
   }
 

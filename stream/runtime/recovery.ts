@@ -182,19 +182,22 @@ async function restoreSnapshot(
   id: ActorId,
   snapshot: Snapshot,
 ): Promise<Recovered> {
-  const saved = parseSnapshot(id, snapshot) as SavedWhole | SavedParts;
+  const { seq, cursor } = snapshot;
+  const parsed = parseSnapshot(id, snapshot);
+  const saved = parsed.saved as SavedWhole | SavedParts;
+  const origin = { seq, cursor, format: parsed.format };
   if (!("parts" in saved))
     return {
-      instance: orCorrupt(id, () => Instance.restoreWhole(actorOf(id), id, snapshot, saved)),
+      instance: orCorrupt(id, () => Instance.restoreWhole(actorOf(id), id, origin, saved)),
       parts: [],
     };
-  const builder = Instance.restore(actorOf(id), id, snapshot, saved.lastTs);
+  const builder = Instance.restore(actorOf(id), id, origin, saved.lastTs);
   const named = PART_KINDS.flatMap((kind) => saved.parts[kind].map((hash) => ({ kind, hash })));
   const hashes = named.map(({ hash }) => hash);
   for await (const { index, body } of storedParts({ log, rest }, partition, id, hashes)) {
     const { kind, hash } = rowAt(named, index);
     if (body === undefined || partHash(body) !== hash)
-      throw new CorruptLog(`part ${index} of the snapshot of ${id} at ${snapshot.seq} is not sound`);
+      throw new CorruptLog(`part ${index} of the snapshot of ${id} at ${seq} is not sound`);
     orCorrupt(id, () => builder.add(kind, body));
   }
   return { instance: orCorrupt(id, () => builder.finish()), parts: hashes };

@@ -4,7 +4,7 @@
  */
 
 import type { ActorId } from "../../../actors/actor.js";
-import { OLDEST_FORMAT } from "../../../actors/format.js";
+import { laterFormat, OLDEST_FORMAT } from "../../../actors/format.js";
 import type { Clock } from "../../log/clock.js";
 import type { Head, Log, Snapshot, SnapshotPart } from "../../log/log.js";
 import { packSnapshot, partHash } from "../../log/packing.js";
@@ -103,9 +103,9 @@ export class SnapshotWriter implements Snapshots {
     // The archive has the last snapshot of a removed actor.
     if (head.removed !== undefined) return { seq: head.seq, bytes: 0, writtenBytes: 0, durationMs: 0 };
     const { instance, parts: stored } = await this.#load(request, head);
-    // Format 1 has no form for unfinished work, and its build would lose that work without a word.
-    if (instance.isBusy && request.format === OLDEST_FORMAT) return undefined;
-    const packed = await this.#pack(request, instance, stored, losses);
+    // In an earlier format than that of its state an older build would read a part of the state, without a word.
+    const format = laterFormat(request.format, instance.format);
+    const packed = await this.#pack({ ...request, format }, instance, stored, losses);
     if (packed === undefined) return undefined;
     const { snapshot, parts, bytes, writtenBytes } = packed;
     for (let copy = 0; copy < (both ? 2 : 1); copy += 1) {

@@ -36,8 +36,8 @@ export interface SnapshotTaken {
 export interface Snapshots {
   /**
    * Takes a snapshot of an actor up to its last entry. Resolves with `undefined` when the log refuses the snapshot,
-   * because the epoch is fenced, and when the actor has no entry, or unfinished work in format 1. Rejects when the log
-   * fails, and with `CorruptLog` when the entries do not fold.
+   * because the epoch is fenced, and when the actor has no entry. Rejects when the log fails, and with `CorruptLog` when
+   * the entries do not fold.
    */
   take(request: SnapshotRequest): Promise<SnapshotTaken | undefined>;
   /** Lets no snapshot rest that has been asked for, of those for moves or of the others. */

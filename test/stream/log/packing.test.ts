@@ -49,7 +49,7 @@ describe("the stored form", () => {
     it(`of format ${format} is read as it was written`, () => {
       const entry = entryOf(actor, format);
       expect(parseEntry(actor, { seq: 1, body: packEntry(entry) })).to.deep.equal(entry);
-      expect(parseSnapshot(actor, packSnapshot(9, "0-1", saved, format))).to.deep.equal(saved);
+      expect(parseSnapshot(actor, packSnapshot(9, "0-1", saved, format))).to.deep.equal({ format, saved });
       for (const envelope of [fromActor, fromProcess])
         expect(parseEnvelope(packEnvelope({ ...envelope, format }))).to.deep.include({ ...envelope, format });
     });
@@ -144,8 +144,10 @@ describe("the build before formats", () => {
     const instance = old.instances.Instance.create(old.actors.actorOf(shard), shard);
     instance.fold({ seq: 1, body: old.packing.packEntry(entry) });
     const snapshot = instance.snapshot();
-    const saved = parseSnapshot(shard, snapshot) as SavedWhole;
-    const restored = instances.Instance.restoreWhole(actors.actorOf(shard), shard, snapshot, saved);
+    const { format, saved } = parseSnapshot(shard, snapshot);
+    const origin = { ...snapshot, format };
+    const whole = saved as SavedWhole;
+    const restored = instances.Instance.restoreWhole(actors.actorOf(shard), shard, origin, whole);
     expect(restored.seq).to.equal(1);
     const again = packSnapshot(1, restored.cursor, restored.saveWhole(), OLDEST_FORMAT);
     const back = old.instances.Instance.restore(old.actors.actorOf(shard), shard, again);

@@ -28,7 +28,7 @@ const other = "market:b" as ActorId;
 /** Returns a copy through the parts of a snapshot. */
 const inParts = (from: Instance): Instance => {
   const { seq, cursor, lastTs } = from;
-  const builder = Instance.restore(counter, id, { seq, cursor, hash: "", body: "" }, lastTs);
+  const builder = Instance.restore(counter, id, { seq, cursor, format: LATEST_FORMAT }, lastTs);
   for (const kind of PART_KINDS) for (const part of from.parts(kind)) builder.add(kind, part);
   return builder.finish();
 };
@@ -37,7 +37,7 @@ const inParts = (from: Instance): Instance => {
 const asOneValue = (from: Instance): Instance => {
   const saved = JSON.parse(JSON.stringify(from.saveWhole())) as SavedWhole;
   const { seq, cursor } = from;
-  return Instance.restoreWhole(counter, id, { seq, cursor, hash: "", body: "" }, saved);
+  return Instance.restoreWhole(counter, id, { seq, cursor, format: LATEST_FORMAT }, saved);
 };
 
 class Mailbox {

@@ -5,6 +5,7 @@ import { type Format, LATEST_FORMAT, OLDEST_FORMAT } from "../../../actors/forma
 import { systemClock } from "../../../stream/log/clock.js";
 import { silentLogger } from "../../../stream/log/logger.js";
 import { packEntry } from "../../../stream/log/packing.js";
+import type { Entry } from "../../../stream/log/ports.js";
 import { Keys } from "../../../stream/redis/keys.js";
 import { loadState } from "../../../stream/runtime/recovery.js";
 import { MeasuredSnapshots } from "../../../stream/runtime/snapshots/measured-snapshots.js";
@@ -419,38 +420,52 @@ describe("snapshots from the log", () => {
     expect(await recovered()).to.deep.equal({ ...all, "market:c": [3, 7] });
   });
 
+  const latestBody = (): object =>
+    JSON.parse(store.get(KEYS.snapshot(partition, actor, "latest"), "body") ?? "{}") as object;
+
   it("have the form of the earlier build as long as a process of that build runs", async () => {
-    await lived();
+    for (const [index, from] of sources.entries()) await receive(from, index + 1);
     await snapshot(OLDEST_FORMAT);
-    const body = store.get(KEYS.snapshot(partition, actor, "latest"), "body") ?? "";
-    expect(JSON.parse(body)).to.have.all.keys("state", "inbox", "lastTs");
+    await receive("market:a", 4);
+    await receive("market:a", 5);
+    await snapshot(OLDEST_FORMAT);
+    expect(latestBody()).to.have.all.keys("state", "inbox", "lastTs");
     forgetEntries();
     expect(await recovered()).to.deep.equal(all);
     await receive("market:b", 6);
     await snapshot(LATEST_FORMAT);
+    expect(latestBody()).to.include({ format: LATEST_FORMAT });
     forgetEntries();
     expect(await recovered()).to.deep.equal({ ...all, "market:b": [2, 6] });
   });
 
-  it("wait in format 1 for the end of unfinished work, for which that format has no form", async () => {
+  it("keep the format of the one before, so that an older build that joins does not read half of a state", async () => {
     await lived();
+    writer = open();
+    await snapshot(OLDEST_FORMAT);
+    expect(latestBody()).to.include({ format: LATEST_FORMAT });
+    await receive("market:b", 6);
+    await snapshot(OLDEST_FORMAT);
+    expect(latestBody(), "of an actor kept in memory").to.include({ format: LATEST_FORMAT });
+    forgetEntries();
+    expect(await recovered()).to.deep.equal({ ...all, "market:b": [2, 6] });
+  });
+
+  it("keep the format of the entries, such as those with unfinished work", async () => {
+    for (const [index, from] of sources.entries()) await receive(from, index + 1);
+    await snapshot(OLDEST_FORMAT);
     const base = { actor, cursor: "0-0", sources: {}, answers: [], batches: [] };
-    const begun = packEntry({
-      ...base,
-      seq: 6,
-      unfinished: [{ kind: "climb", n: 2 }],
-      format: LATEST_FORMAT,
-    });
-    const done = packEntry({ ...base, seq: 7, format: OLDEST_FORMAT });
-    const commit = (entry: string, expectedSeq: number) =>
-      log.commit({
-        ownerships: [{ partition, epoch }],
-        changes: [{ partition, actor, expectedSeq, cursor: "0-0", entry }],
-      });
-    await commit(begun, 5);
-    expect(await snapshot(OLDEST_FORMAT)).to.equal(undefined);
-    expect(store.get(KEYS.head(partition, actor), "snapshot")).to.equal("3");
-    await commit(done, 6);
-    expect(await snapshot(OLDEST_FORMAT)).to.include({ seq: 7 });
+    const unfinished = [{ kind: "climb", n: 2 }];
+    const entries: readonly Entry<unknown>[] = [
+      { ...base, seq: 4, unfinished, format: LATEST_FORMAT },
+      { ...base, seq: 5, format: OLDEST_FORMAT },
+    ];
+    for (const entry of entries) {
+      const expectedSeq = entry.seq - 1;
+      const change = { partition, actor, expectedSeq, cursor: "0-0", entry: packEntry(entry) };
+      await log.commit({ ownerships: [{ partition, epoch }], changes: [change] });
+      expect(await snapshot(OLDEST_FORMAT)).to.include({ seq: entry.seq });
+      expect(latestBody()).to.include({ format: LATEST_FORMAT });
+    }
   });
 });
