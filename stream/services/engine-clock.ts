@@ -36,8 +36,13 @@ const SILENT_SAMPLES_AGREEING = 1;
 /** Round trip in ms above which the time of the log is too uncertain. */
 const MAX_ROUND_TRIP_MS = 500;
 
+/** Records in agreement with the log that show this process to be ahead: the first may be from before a stall of the log. */
+const AHEAD_RECORDS = 3;
+/** Engine times that a process knows as its own, because what it recorded last may reach the log late. */
+const OWN_RECORDS = 8;
+
 /** Decision on a difference between the recorded time and the engine time of a process. */
-export type Judgment = "slew" | "adopt" | "hold";
+export type Judgment = "slew" | "adopt" | "wait" | "hold";
 
 export class EngineClock implements Clock {
   readonly #options: EngineClockOptions;
@@ -51,6 +56,12 @@ export class EngineClock implements Clock {
   /** The engine time that the workers had recorded at the last sample of the start, and how often it was the same. */
   #recordedMs: number | undefined;
   #sameRecords = 0;
+  /** The engine times that this process recorded last, and the one that it found at the last sample. */
+  readonly #ownMs: (number | undefined)[] = [];
+  #seenMs: number | undefined;
+  /** Samples in a row at which this process was ahead of the log, and those of them whose record agreed with the log. */
+  #waits = 0;
+  #agreeing = 0;
   /** Clock of this host less the clock of the log, in ms, while they differ by more than a step. */
   #hostDifferenceMs: number | undefined;
   #cancel: () => void = () => undefined;
@@ -118,14 +129,18 @@ export class EngineClock implements Clock {
     const sentMs = this.monotonic();
     const engineMs = sets && this.#atMs !== undefined ? this.now() : undefined;
     const hostDifferenceMs = this.#hostDifferenceMs;
+    this.#ownMs.push(engineMs);
+    if (this.#ownMs.length > OWN_RECORDS) this.#ownMs.shift();
     const time = await log.time({ name, engineMs, confirmed: this.#confirmed, hostDifferenceMs });
+    const isNew = time.engineMs !== this.#seenMs && !this.#ownMs.includes(time.engineMs);
+    this.#seenMs = time.engineMs;
     const roundTripMs = this.monotonic() - sentMs;
     // A confirmation is received however late: gateways that do not know of it take timestamps for those of another clock.
     const isConfirmed = this.#atMs !== undefined && time.confirmed > this.#confirmed;
     if (roundTripMs > MAX_ROUND_TRIP_MS && !isConfirmed) return;
     const logMs = time.logMs + roundTripMs / 2;
     this.#compareHost(logMs);
-    await this.#receive(time, logMs + time.heldMs);
+    await this.#receive(time, logMs + time.heldMs, isNew);
   }
 
   /** Notes a clock of this host that differs from the clock of the log: one of the two is wrong. */
@@ -152,8 +167,11 @@ export class EngineClock implements Clock {
     return this.#sameRecords < silentSamples && Math.abs(aheadMs) > MAX_STEP_MS;
   }
 
-  /** Follows the time of the log, which puts engine time at `targetMs`. */
-  async #receive(time: LogTime, targetMs: number): Promise<void> {
+  /**
+   * Follows the time of the log, which puts engine time at `targetMs`. `isNew` is true when another process has recorded
+   * engine time since the last sample.
+   */
+  async #receive(time: LogTime, targetMs: number, isNew: boolean): Promise<void> {
     const { logger, sets } = this.#options;
     this.#heldMs = time.heldMs;
     this.#lastJump = time.lastJump;
@@ -175,13 +193,19 @@ export class EngineClock implements Clock {
       this.#set(targetMs);
       return;
     }
-    switch (this.judge(differenceMs, time.engineMs === undefined ? undefined : targetMs - time.engineMs)) {
+    const recordedMs = time.engineMs === undefined ? undefined : targetMs - time.engineMs;
+    switch (this.judge(differenceMs, recordedMs, isNew)) {
       case "slew":
         this.#set(this.now(), Math.max(-MAX_SLEW_MS, Math.min(MAX_SLEW_MS, differenceMs)));
         return;
       case "adopt":
-        logger.warn({ differenceMs }, "this process was suspended; it adopts the engine time of the workers");
+        logger.warn(
+          { differenceMs },
+          "this process alone has another time; it adopts the engine time of the workers",
+        );
         this.#set(targetMs);
+        return;
+      case "wait":
         return;
       case "hold":
         if (sets) await this.#hold(time, differenceMs);
@@ -192,9 +216,32 @@ export class EngineClock implements Clock {
    * Decides on the difference between the time in the log and the engine time of this process. `recordedMs` is the
    * difference to the engine time that the workers have recorded; if that is small, the workers agree with the log.
    */
-  judge(differenceMs: number, recordedMs: number | undefined): Judgment {
-    if (Math.abs(differenceMs) <= MAX_STEP_MS) return "slew";
+  judge(differenceMs: number, recordedMs: number | undefined, isNew: boolean): Judgment {
+    if (differenceMs < -MAX_STEP_MS) return this.#judgeAhead(recordedMs, isNew);
+    [this.#waits, this.#agreeing] = [0, 0];
+    if (differenceMs <= MAX_STEP_MS) return "slew";
+    // The monotonic clock of a process that was suspended is behind.
     return recordedMs !== undefined && Math.abs(recordedMs) <= MAX_STEP_MS ? "adopt" : "hold";
+  }
+
+  /**
+   * Decides the same for a process that is ahead of the log: either the log's clock was set back, or the monotonic clock of
+   * this process is wrong. The first record decides nothing if it agrees with the log, because one from before a stall agrees
+   * with a log that was set back by the time of the stall. Records are up to one interval old, so that those of workers that
+   * are ahead too may lack a part of the difference.
+   */
+  #judgeAhead(recordedMs: number | undefined, isNew: boolean): Judgment {
+    const isFirst = this.#waits === 0;
+    this.#waits += 1;
+    if (isFirst || isNew) {
+      const agrees = recordedMs !== undefined && recordedMs > -MAX_STEP_MS / 2 && recordedMs <= MAX_STEP_MS;
+      if (!agrees) return "hold";
+      this.#agreeing += 1;
+      if (this.#agreeing === AHEAD_RECORDS) return "adopt";
+    }
+    if (this.#waits <= SILENT_SAMPLES) return "wait";
+    // No other worker says which clock is wrong. The clock of this host does.
+    return this.#hostDifferenceMs === undefined ? "adopt" : "hold";
   }
 
   /** Records the jump of the log's clock, so that no process follows it. A jump that is undone ends the hold. */

@@ -110,7 +110,7 @@ describe("engine time", () => {
     });
   }
 
-  for (const jumpMs of [HOUR_MS, -HOUR_MS, 5_100]) {
+  for (const jumpMs of [HOUR_MS, -HOUR_MS, 5_100, -5_100]) {
     it(`holds a jump of the log's clock by ${jumpMs} ms in every process, until it is confirmed`, async () => {
       const all = [await start("w1", true), await start("w2", true), await start("g1", false)];
       logClock.setMs = jumpMs;
@@ -232,6 +232,50 @@ describe("engine time", () => {
     expect(Math.abs(offMs(worker))).to.be.below(5);
     expect((await log().clockReport()).heldMs).to.equal(0);
   });
+
+  it("of a process whose monotonic clock jumps ahead is that of the others", async () => {
+    const other = await start("w1", true);
+    const wrong = new HostClock(real);
+    const worker = await start("w2", true, wrong);
+    const monotonic = wrong.monotonic.bind(wrong);
+    wrong.monotonic = () => monotonic() + 600_000;
+    await pass(4_000);
+    for (const clock of [worker, other]) expect(Math.abs(offMs(clock))).to.be.below(5);
+    expect((await log().clockReport()).heldMs).to.equal(0);
+  });
+
+  it("of a process alone whose monotonic clock jumps ahead is that of the log, with which its host agrees", async () => {
+    const wrong = new HostClock(real);
+    const worker = await start("w1", true, wrong);
+    const monotonic = wrong.monotonic.bind(wrong);
+    wrong.monotonic = () => monotonic() + 600_000;
+    await pass(7_000);
+    expect(Math.abs(offMs(worker))).to.be.below(5);
+    expect((await log().clockReport()).heldMs).to.equal(0);
+  });
+
+  for (const workers of [1, 2]) {
+    it(`holds a jump of the log's clock back to where it was before a stall, with ${workers} at work`, async () => {
+      const gateway = await start("g1", false);
+      const all = [gateway];
+      for (let n = 1; n <= workers; n += 1) all.push(await start(`w${n}`, true));
+      await pass(3_000);
+      isDown = true;
+      await pass(60_000);
+      // The virtual machine of the log was paused, and its clock has not caught up.
+      logClock.setMs = -60_000;
+      isDown = false;
+      for (let n = 0; n < 80; n += 1) {
+        await pass(100);
+        for (const clock of all) expect(Math.abs(offMs(clock))).to.be.below(5);
+      }
+      expect((await log().clockReport()).heldMs).to.be.within(59_990, 60_010);
+      logClock.setMs = 0;
+      await pass(3_000);
+      expect((await log().clockReport()).heldMs).to.equal(0);
+      for (const clock of all) expect(Math.abs(offMs(clock))).to.be.below(5);
+    });
+  }
 
   it("goes on while the log does not answer", async () => {
     const worker = await start("w1", true);
