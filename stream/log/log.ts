@@ -316,6 +316,8 @@ export interface LiveWorker {
 export interface LogCondition {
   /** Used share of the memory limit, from 0 to 1, of the server with the highest; 0 without a limit. */
   readonly memoryUse: number;
+  /** True while some server does not answer: the other values are those of the others. */
+  readonly isPartial?: boolean | undefined;
   /** Used memory of all servers together, in bytes. */
   readonly memoryBytes: number;
   /** Memory limit of all servers together, in bytes; 0 without a limit. */

@@ -771,13 +771,23 @@ export class RedisLog implements Log {
 
   async condition(): Promise<LogCondition> {
     const nodes = "nodes" in this.#connection ? this.#connection.nodes("master") : [this.#connection];
-    const [disk, ...servers] = await Promise.all([
-      this.#connection.get(this.#keys.disk()),
-      ...nodes.map(async (node) =>
-        conditionOf((await node.info("memory")) + (await node.info("persistence"))),
+    const [disk, reads] = await Promise.all([
+      this.#connection.get(this.#keys.disk()).catch((error: unknown) => {
+        if (this.#isCluster) return null;
+        throw error;
+      }),
+      Promise.allSettled(
+        nodes.map(async (node) =>
+          conditionOf((await node.info("memory")) + (await node.info("persistence"))),
+        ),
       ),
     ]);
+    const servers = reads.flatMap((read) => (read.status === "fulfilled" ? [read.value] : []));
+    const failed = reads.find((read) => read.status === "rejected");
+    // A node of a cluster that is away refuses what is meant for it, and does not hide that another one is full.
+    if (servers.length === 0) throw failed?.reason ?? new Error("no primary of the cluster is connected");
     return {
+      isPartial: failed !== undefined,
       memoryUse: Math.max(0, ...servers.map(({ memoryUse }) => memoryUse)),
       memoryBytes: servers.reduce((sum, { memoryBytes }) => sum + memoryBytes, 0),
       memoryLimitBytes: servers.reduce((sum, { memoryLimitBytes }) => sum + memoryLimitBytes, 0),

@@ -277,7 +277,8 @@ export class Worker {
   /** Fits the retention to the memory of the log, whose limit an operator may change at any time. */
   async #fitRetention(): Promise<void> {
     try {
-      this.retention.fit((await this.#options.log.condition()).memoryLimitBytes);
+      const { isPartial, memoryLimitBytes } = await this.#options.log.condition();
+      if (isPartial !== true) this.retention.fit(memoryLimitBytes);
     } catch (error) {
       this.#options.logger.warn(
         { err: error },

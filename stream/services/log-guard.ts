@@ -70,7 +70,7 @@ export class LogGuard {
     const { log, logger } = this.#options;
     const condition = await log.condition();
     const refusesOrders = isBeyond(ORDERS, condition.memoryUse, this.#refusesOrders);
-    // A refusal names its cause, so the cause is read before the first refusal.
+    // A refusal names its cause, so the cause is read before the first refusal, which does not depend on it.
     const behind = refusesOrders ? await this.#entriesBehind() : 0;
     const before = this.#reason(true);
     this.#condition = condition;
@@ -82,8 +82,17 @@ export class LogGuard {
     if (before !== undefined && reason === undefined) logger.info({ condition }, "orders are accepted again");
   }
 
-  /** Returns the number of ledger entries that the read model lacks, or 0 when others fill the log. */
+  /** Returns the number of ledger entries that the read model lacks, or 0 when others fill the log or nobody knows. */
   async #entriesBehind(): Promise<number> {
+    try {
+      return await this.#countBehind();
+    } catch (error) {
+      this.#options.logger.warn({ err: error }, "cannot read by how much the database is behind");
+      return 0;
+    }
+  }
+
+  async #countBehind(): Promise<number> {
     const { log } = this.#options;
     const actors = await Promise.all(
       LEDGERS.map(async (actor) => {

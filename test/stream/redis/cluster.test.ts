@@ -135,7 +135,7 @@ describe("the log on a Redis Cluster", () => {
   });
 
   describe("of which a node dies", () => {
-    it("rejects a command in progress at once, reports its partitions as lost, and has the leases of the others", async () => {
+    it("rejects a command in progress at once, reports its partitions as lost, and has the leases and the memory of the others", async () => {
       const log = await open();
       const node = await cluster.primaryOf(new Keys(`t${count}:`).lease("m0"));
       const ofNode: string[] = [];
@@ -161,6 +161,8 @@ describe("the log on a Redis Cluster", () => {
       const leases = await log.leases(PARTITIONS);
       expect([...leases.keys(), ...ofNode]).to.have.members(PARTITIONS);
       expect((await (await open()).leases(PARTITIONS)).size).to.equal(leases.size);
+      const { memoryBytes } = await log.condition();
+      expect(memoryBytes).to.be.above(0);
       await closeAll();
     });
   });

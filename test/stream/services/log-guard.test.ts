@@ -93,6 +93,15 @@ describe("the guard of the log", () => {
     expect(guard.refusalOf(ORDER)).not.to.contain("database");
   });
 
+  it("refuses also while the cause cannot be read", async () => {
+    log.sizes = () => Promise.reject(new Error("the command is not permitted"));
+    await become({ memoryUse: 0.95 });
+    expect([ORDER, OTHER].map((command) => guard.refusalOf(command) === undefined)).to.deep.equal([
+      false,
+      false,
+    ]);
+  });
+
   it("counts the entries that the database lacks, and not the seqs that an incarnation leaves out", async () => {
     const actor = ledgerActor(3);
     const { epoch } = (await log.take("l3", "w", 0)) as { epoch: number };
