@@ -16,13 +16,15 @@ import {
   settleFinalEvents,
   unfinishedEventActions,
 } from "../db/queries/catalog/events.js";
+import { lostEventActions, sendLostAction } from "../db/queries/catalog/lost-actions.js";
 import { tradersToRestrict } from "../db/queries/accounts/restrictions.js";
 import { allMarkets, unsettledMarkets } from "../db/queries/catalog/markets.js";
 import { marketArchive, removableMarkets } from "../db/queries/catalog/removed-markets.js";
 import { requireLog } from "../db/queries/installation.js";
 import { waitProjected } from "../db/queries/projected.js";
 import { JOBS_PREFIX } from "../stream/jobs/connection.js";
-import { driveEventStep } from "../stream/jobs/event-actions.js";
+import { driveEventStep, type EventStep } from "../stream/jobs/event-actions.js";
+import { sendLostActions } from "../stream/jobs/lost-actions.js";
 import { restrictTrader } from "../stream/jobs/restrictions.js";
 import { startJobs, type JobsOptions } from "../stream/jobs/jobs.js";
 import { Removal } from "../stream/jobs/removal.js";
@@ -53,6 +55,10 @@ import { type RoleConfig, runRole, type RunningRole } from "./roles/run-role.js"
 
 /** Longest wait in ms for a settled market to be projected; the sweep handles a market that takes longer. */
 const PROJECTED_MS = 5_000;
+/** Age of an action of an event up to which its markets are searched for its loss, in ms: an outage may have been long. */
+const LOST_ACTIONS_MS = 86_400_000;
+/** Age in ms from which it counts as lost: a market with many orders takes it in pieces. */
+const LOST_AFTER_MS = 30_000;
 /** Most markets that one sweep removes. */
 const REMOVED_AT_ONCE = 200;
 /** Most traders that one sweep restricts or releases. */
@@ -79,7 +85,7 @@ interface Parts {
 function portsOf(parts: Parts): JobsOptions["ports"] {
   const { db, exchange, tail, queue, invalidations, log, formats, keepMs, databaseUrl, logger, clock } =
     parts;
-  const archive = marketArchive(db);
+  const archive = marketArchive(db, clock);
   const removal = new Removal(
     {
       exchange,
@@ -96,15 +102,36 @@ function portsOf(parts: Parts): JobsOptions["ports"] {
       await invalidations.publish("event", settled);
     }
   };
+  /** Sends a step to markets of its event, by default to all of them. */
+  const takeStep = async (step: EventStep, marketIds?: readonly string[]): Promise<void> => {
+    const markets = await allMarkets(db, { eventId: step.eventId });
+    const receivers = markets.filter(({ marketId }) => marketIds?.includes(marketId) !== false);
+    const graded = await driveEventStep(exchange, step, receivers);
+    for (const market of graded)
+      await queue.enqueue({ ...market, eventId: step.eventId, remediating: false });
+  };
+  const isProjected = async (marketId: string, waitMs: number): Promise<boolean> => {
+    const actor = marketActor(marketId);
+    return waitProjected(db, actor, await tail.position(actor), waitMs);
+  };
   return {
     unsettled: () => unsettledMarkets(db),
     enqueue: (job) => queue.enqueue(job),
+    sendLostSteps() {
+      const nowTs = clock.now();
+      const sought = { sinceTs: nowTs - LOST_ACTIONS_MS, beforeTs: nowTs - LOST_AFTER_MS };
+      return sendLostActions(
+        {
+          lost: () => lostEventActions(db, sought),
+          isProjected: (marketId) => isProjected(marketId, 0),
+          send: (action) => sendLostAction(db, action, sought, (marketIds) => takeStep(action, marketIds)),
+        },
+        logger,
+      );
+    },
     unfinishedSteps: (beforeTs) => unfinishedEventActions(db, beforeTs),
     async finishStep(step) {
-      const graded = await driveEventStep(exchange, step, await allMarkets(db, { eventId: step.eventId }));
-      for (const market of graded) {
-        await queue.enqueue({ ...market, eventId: step.eventId, remediating: false });
-      }
+      await takeStep(step);
       await finishEventAction(db, step.actionId, clock.now());
       await invalidations.publish("event", step.eventId);
     },
@@ -129,8 +156,7 @@ function portsOf(parts: Parts): JobsOptions["ports"] {
       if (done?.isUnfinished !== true) monthsAtMs = clock.monotonic() + MONTHS_MS;
     },
     async marketSettled({ marketId, eventId }) {
-      const actor = marketActor(marketId);
-      await waitProjected(db, actor, await tail.position(actor), PROJECTED_MS);
+      await isProjected(marketId, PROJECTED_MS);
       await settleEvents(eventId);
     },
   };
@@ -173,7 +199,7 @@ async function start({
       onError: (error) => logger.warn({ err: error }, "a connection to Postgres was lost"),
     });
     await requireLog(db, await idOfLog(log));
-    const restore = (actor: ActorId): Promise<void> => restoreActor(log, marketArchive(db), actor);
+    const restore = (actor: ActorId): Promise<void> => restoreActor(log, marketArchive(db, clock), actor);
     const exchange = new LogExchange({ log, clock, logger, newId: randomUUID, formats, restore });
     await exchange.start();
     const queue = openSettlementQueue(log.url);

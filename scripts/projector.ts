@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { type Logger, pino } from "pino";
 import { connect, disconnect } from "../db/database.js";
-import { marketArchive } from "../db/queries/catalog/removed-markets.js";
+import { archiveReader } from "../db/queries/catalog/removed-markets.js";
 import { journalOf } from "../db/projection/journal.js";
 import { migrate } from "../db/migrate.js";
 import { Projector } from "../db/projection/projector.js";
@@ -83,7 +83,7 @@ async function start({
     const db = connect(databaseUrl, { maxConnections: 1 });
     const projector = new Projector({
       databaseUrl,
-      journal: journalOf(log, tail, logger, marketArchive(db)),
+      journal: journalOf(log, tail, logger, archiveReader(db)),
       marketChanged: (marketId) => invalidations.publish("market", marketId),
       logger,
       time,

@@ -7,7 +7,7 @@ import { Connection } from "../connection.js";
 import { queriesOver } from "../database.js";
 import { PROJECTOR_GROUPS, PROJECTOR_LOCK } from "../locks.js";
 import { bindToLog, requireLog } from "../queries/installation.js";
-import { marketArchive } from "../queries/catalog/removed-markets.js";
+import { archiveReader } from "../queries/catalog/removed-markets.js";
 import { requireReadableRows } from "../rows-version.js";
 import { markets, removedMarkets } from "../schema/markets.js";
 import { projectorCursors } from "../schema/wallets.js";
@@ -172,7 +172,7 @@ export class ProjectionSession {
 
   /** Returns those of some actors that are removed markets. */
   removedOf(actors: readonly ActorId[]): Promise<readonly ActorId[]> {
-    return this.#alone(() => marketArchive(queriesOver(this.#client)).removedOf(actors));
+    return this.#alone(() => archiveReader(queriesOver(this.#client)).removedOf(actors));
   }
 
   /** Returns the markets that changed after `ts`, whose changes a projector that died may not have published. */

@@ -198,7 +198,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       clock.stop();
       return Promise.resolve();
     });
-    const archive = marketArchive(db);
+    const archive = marketArchive(db, clock);
     const restore = (actor: ActorId): Promise<void> => restoreActor(log, archive, actor);
     const sender = { log, clock, logger, newId: randomUUID, formats, restore };
     const exchange = new LogExchange(sender);

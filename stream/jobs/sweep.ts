@@ -1,4 +1,4 @@
-/** Continues work that a crash interrupted: settlements that were not enqueued, event steps that were not finished. */
+/** Continues work that a crash interrupted: settlements that were not enqueued, event steps that were not finished or were lost. */
 
 import type { Logger } from "../log/logger.js";
 import type { EventStep } from "./event-actions.js";
@@ -10,6 +10,8 @@ export interface SweepPorts {
   /** Returns the markets whose settlement or remediation is not finished. */
   unsettled(): Promise<readonly SettlementJob[]>;
   enqueue(job: SettlementJob): Promise<void>;
+  /** Sends the steps to markets again that these have lost with the last entries of the log. */
+  sendLostSteps(): Promise<void>;
   /** Returns the unfinished event steps that were written before `beforeTs` (Unix ms). */
   unfinishedSteps(beforeTs: number): Promise<readonly EventStep[]>;
   /** Sends the step to its markets and marks it finished. */
@@ -55,6 +57,7 @@ export async function sweep(ports: SweepPorts, log: Logger, nowMs: number): Prom
       await attempt(`restricting trader ${trader.traderId}`, () => ports.restrict(trader));
     }
   });
+  await attempt("sending lost event steps", () => ports.sendLostSteps());
   await attempt("settling final events", () => ports.settleFinalEvents());
   await attempt("restoring markets", () => ports.restoreWanted());
   await attempt("removing settled markets", () => ports.removeSettled(nowMs));

@@ -268,7 +268,7 @@ async function startBackground(
   if (actors === "here") await worker.start();
   const tail = new LogTail({ log, clock: systemClock, logger });
   const db = connect(databaseUrl, { maxConnections: 4 });
-  const archive = marketArchive(db);
+  const archive = marketArchive(db, clock);
   const restore = (actor: ActorId): Promise<void> => restoreActor(log, archive, actor);
   const exchange = new LogExchange({ log, clock: systemClock, logger, newId: randomUUID, restore, formats });
   await exchange.start();
@@ -307,6 +307,7 @@ async function startBackground(
     ports: {
       unsettled: () => unsettledMarkets(db),
       enqueue: (job) => queue.enqueue(job),
+      sendLostSteps: () => Promise.resolve(),
       unfinishedSteps: (beforeTs) => unfinishedEventActions(db, beforeTs),
       async finishStep(step) {
         await driveEventStep(exchange, step, await allMarkets(db, { eventId: step.eventId }));

@@ -8,6 +8,7 @@ import { type ActorId, marketActor } from "../../../actors/actor.js";
 import { assert } from "../../../actors/units.js";
 import type { RemovalList, RemovalPage, RemovalPlace } from "../../../stream/jobs/removal.js";
 import type { Archive } from "../../../stream/runtime/removal/removal.js";
+import type { Clock } from "../../../stream/log/clock.js";
 import type { StoredActor } from "../../../stream/log/log.js";
 import type { Queries } from "../../database.js";
 import { markets, marketSnapshots, removedMarkets } from "../../schema/markets.js";
@@ -137,12 +138,19 @@ function marketIdOf(actor: ActorId): string {
   return actor.slice("market:".length);
 }
 
-/** Returns the archive of removed markets in a database. */
-export function marketArchive(db: Queries): Archive {
+/** Returns what a reader needs of the archive of removed markets. */
+export function archiveReader(db: Queries): Pick<Archive, "read" | "removedOf"> {
   return {
-    keep: (actor, stored) => keepSnapshot(db, marketIdOf(actor), stored),
     read: (actor, hash) => findSnapshot(db, marketIdOf(actor), hash),
     removedOf: (actors) => findRemoved(db, actors),
-    mark: (actor, hash) => markRemoved(db, marketIdOf(actor), hash ?? null, Date.now()),
+  };
+}
+
+/** Returns the archive of removed markets in a database. `clock` has engine time, by which their grace period is counted. */
+export function marketArchive(db: Queries, clock: Pick<Clock, "now">): Archive {
+  return {
+    ...archiveReader(db),
+    keep: (actor, stored) => keepSnapshot(db, marketIdOf(actor), stored),
+    mark: (actor, hash) => markRemoved(db, marketIdOf(actor), hash ?? null, clock.now()),
   };
 }

@@ -15,6 +15,7 @@ import { Projector } from "../../../db/projection/projector.js";
 import { OtherLog } from "../../../db/queries/installation.js";
 import { isProjecting, projectedPositions, waitProjected } from "../../../db/queries/projected.js";
 import { Freshness } from "../../../http/trading/freshness.js";
+import { systemClock } from "../../../stream/log/clock.js";
 import { NOWHERE, type Position } from "../../../stream/log/lineage.js";
 import { silentLogger } from "../../../stream/log/logger.js";
 import type { AnyDelta, Entry } from "../../../stream/log/ports.js";
@@ -235,7 +236,7 @@ describe("projector", () => {
     await first.stop();
     const actors = [...new Set(exchange.entries().map(({ actor }) => actor))];
     const removed = actors.filter((actor) => actor.startsWith("market:")).slice(0, 2);
-    const archive = marketArchive(db);
+    const archive = marketArchive(db, systemClock);
     for (const actor of removed) await archive.mark(actor, "hash");
     // A power loss of the log has undone the removal of the second one.
     const [gone = "market:", undone = "market:"] = removed;

@@ -14,15 +14,22 @@ import {
   partitionOf,
 } from "../../../actors/actor.js";
 import type { LedgerCommand } from "../../../actors/ledger/commands.js";
+import type { LifecycleAction } from "../../../actors/market/commands.js";
 import type { MarketDefinition } from "../../../actors/market/types.js";
 import { contracts, millicents } from "../../../actors/units.js";
 import { connect, disconnect, type Database } from "../../../db/database.js";
 import { migrate } from "../../../db/migrate.js";
 import { journalOf } from "../../../db/projection/journal.js";
 import { Projector } from "../../../db/projection/projector.js";
-import { projectedPositions } from "../../../db/queries/projected.js";
+import { finishEventAction, stepEvent } from "../../../db/queries/catalog/events.js";
+import { lostEventActions, sendLostAction } from "../../../db/queries/catalog/lost-actions.js";
+import { allMarkets } from "../../../db/queries/catalog/markets.js";
+import { projectedPositions, waitProjected } from "../../../db/queries/projected.js";
+import type { EventStatus } from "../../../db/schema/catalog.js";
 import { startRedis } from "../../../scripts/embedded/redis.js";
 import type { RunningServer } from "../../../scripts/embedded/server.js";
+import { driveEventStep, type EventAction } from "../../../stream/jobs/event-actions.js";
+import { sendLostActions } from "../../../stream/jobs/lost-actions.js";
 import { systemClock } from "../../../stream/log/clock.js";
 import { LogExchange } from "../../../stream/log/exchange.js";
 import type { Log } from "../../../stream/log/log.js";
@@ -36,6 +43,7 @@ import {
   createMarket,
   deposit,
   FEE,
+  type MarketChanges,
   marketDefinition,
   orderRequest,
   placement,
@@ -203,8 +211,8 @@ export class WentBack {
     return this.#exchange.ledger(ledgerShardOf(trader), command);
   }
 
-  async createMarket(): Promise<MarketDefinition> {
-    const market = marketDefinition({ fee: FEE });
+  async createMarket(changes: MarketChanges = {}): Promise<MarketDefinition> {
+    const market = marketDefinition({ fee: FEE, ...changes });
     await this.#exchange.market(market.marketId, createMarket(market));
     this.markets.push(market);
     return market;
@@ -259,6 +267,46 @@ export class WentBack {
     const item = items[this.#roll(items.length)];
     if (item === undefined) throw new Error("nothing to pick from");
     return item;
+  }
+
+  /** Takes an action on an event, as the route of operators does. */
+  async actOnEvent(eventId: string, action: EventAction, from: EventStatus, to: EventStatus): Promise<void> {
+    const nowTs = Date.now();
+    const outcome = await this.db.transaction((tx) =>
+      stepEvent(tx, { eventId, action, from: [from], to, nowTs }),
+    );
+    if (!outcome.ok) throw new Error(outcome.refusal);
+    await driveEventStep(this.#exchange, outcome.pending, await allMarkets(this.db, { eventId }));
+    await finishEventAction(this.db, outcome.pending.actionId, Date.now());
+  }
+
+  /** Sends the actions again that markets have lost, as the sweep of the jobs does. Returns the markets. */
+  async sendLostActions(): Promise<readonly string[]> {
+    const sought = { sinceTs: 0, beforeTs: Date.now() + 1 };
+    const receivers: string[] = [];
+    await sendLostActions(
+      {
+        lost: () => lostEventActions(this.db, sought),
+        isProjected: async (marketId) => {
+          const actor = marketActor(marketId);
+          return waitProjected(this.db, actor, await this.#tail.position(actor), 0);
+        },
+        send: (action) =>
+          sendLostAction(this.db, action, sought, async (marketIds) => {
+            const markets = await allMarkets(this.db, { eventId: action.eventId });
+            const lost = markets.filter(({ marketId }) => marketIds.includes(marketId));
+            await driveEventStep(this.#exchange, action, lost);
+            receivers.push(...marketIds);
+          }),
+      },
+      silentLogger,
+    );
+    return receivers;
+  }
+
+  /** Changes the life cycle of one market by hand. */
+  async change({ marketId }: MarketDefinition, action: LifecycleAction): Promise<void> {
+    await this.#exchange.market(marketId, { kind: "lifecycle", actions: [action] });
   }
 
   /** Closes, grades and settles a market. */

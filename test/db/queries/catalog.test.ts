@@ -199,7 +199,7 @@ describe("queries of the catalog", () => {
     const rows = await db.select().from(removedMarkets);
     expect(rows.map(({ marketId }) => marketId)).to.have.members(ids);
     expect(rows.every(({ hash }) => hash !== null)).to.equal(true);
-    const archive = marketArchive(db);
+    const archive = marketArchive(db, { now: () => NOW });
     const actors = [...ids.map(marketActor), marketActor(randomUUID()), ledgerActor(0)];
     expect(await archive.removedOf(actors)).to.have.members(ids.map(marketActor));
     await archive.mark(marketActor(restored), undefined);

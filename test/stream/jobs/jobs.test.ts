@@ -86,6 +86,7 @@ describe("settlement jobs", () => {
       ports: {
         unsettled: () => Promise.resolve([]),
         enqueue: (job) => queue.enqueue(job),
+        sendLostSteps: () => Promise.resolve(),
         unfinishedSteps: () => Promise.resolve([]),
         finishStep: () => Promise.resolve(),
         tradersToRestrict: () => Promise.resolve([]),
