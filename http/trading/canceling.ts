@@ -57,7 +57,7 @@ export interface CancelingParts {
   readonly db: Database;
 }
 
-/** Time that a cancel waits for the market to answer, in ms. */
+/** Time in ms that a cancel waits for the markets to answer, and then for the tables to show how other orders ended. */
 const CANCEL_TIMEOUT_MS = 2_000;
 /** Time in ms in which the deltas of an order arrive that its ledger has just ended. */
 const JUST_ENDED_MS = 50;
@@ -164,8 +164,8 @@ export class Canceling {
   /**
    * Returns the statuses of orders that their ledger does not have open. An order that has ended keeps its status, so the
    * tables need not be up to date with those that they show as ended; the deltas of the ledger tell of those that have just
-   * ended or were filled in the last minute. Only for the others, such as orders that never were, does the read wait for the
-   * tables. Throws `Unavailable`.
+   * ended or were filled in the last minute. Only for the others, such as orders that never were or that were filled before
+   * this gateway followed the ledger, does the cancel wait for the tables. Throws `Unavailable`.
    */
   private async statusesOf(
     { traderId, wallet }: Trader,
@@ -188,7 +188,11 @@ export class Canceling {
     if (others().length > 0) addEnded(await findStatuses(db, wallet, others()));
     if (others().length > 0) await addJustEnded(JUST_ENDED_MS);
     if (others().length === 0) return ended;
-    await freshness.reach(ledgerOf(traderId));
+    if (!(await freshness.hasReached(ledgerOf(traderId), undefined, CANCEL_TIMEOUT_MS))) {
+      throw new Unavailable(
+        "the open orders are canceled, but the database is behind the exchange; send the cancel again to see how the others ended",
+      );
+    }
     return new Map([...ended, ...(await findStatuses(db, wallet, others()))]);
   }
 

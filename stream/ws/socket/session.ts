@@ -193,12 +193,12 @@ export class Session {
         this.#refuse(nonce, error.code, error.message);
         return;
       }
-      if (!(error instanceof Unavailable)) this.#ports.onError(error);
-      this.#refuse(
-        nonce,
-        "UNAVAILABLE",
-        "the exchange did not answer in time; the request may or may not have taken effect",
-      );
+      if (error instanceof Unavailable) {
+        this.#refuse(nonce, "UNAVAILABLE", error.message);
+        return;
+      }
+      this.#ports.onError(error);
+      this.#refuse(nonce, "UNAVAILABLE", "the exchange failed; the request may or may not have taken effect");
     }
   }
 

@@ -135,6 +135,15 @@ describe("reads while the tables are behind", function () {
     });
   });
 
+  it("of how an order ended wait longer for a cancel, which has taken effect", async () => {
+    release = await holdProjector(stack.databaseUrl);
+    const canceling = trade(`DELETE /v3/orders/${randomUUID()}`);
+    await new Promise((resolve) => setTimeout(resolve, 1_300));
+    await release();
+    release = undefined;
+    expect(resultOf(await canceling)).to.equal("404 ORDER_NOT_FOUND");
+  });
+
   it("of a market that the tables do not have yet answer 503, and never 404", async () => {
     release = await holdProjector(stack.databaseUrl);
     const created = await operate("POST /admin/v1/markets", {

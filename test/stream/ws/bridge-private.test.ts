@@ -207,9 +207,11 @@ describe("the bridge, for private channels and trading", () => {
     it("answers UNAVAILABLE when the exchange does not answer, and serves the next request", async () => {
       exchange.place = () => Promise.reject(new Unavailable("no answer"));
       const client = await server.connect(trader(ann));
-      expect(await client.request("place", { orders: [{}] })).to.include({ nonce: 1, code: "UNAVAILABLE" });
+      const place = (): Promise<unknown> => client.request("place", { orders: [{}] });
+      expect(await place()).to.include({ nonce: 1, code: "UNAVAILABLE", message: "no answer" });
       exchange.place = () => Promise.reject(new Error("a bug"));
-      expect(await client.request("place", { orders: [{}] })).to.include({ nonce: 2, code: "UNAVAILABLE" });
+      const message = "the exchange failed; the request may or may not have taken effect";
+      expect(await place()).to.include({ nonce: 2, code: "UNAVAILABLE", message });
       expect(server.errors.splice(0)).to.have.length(1);
       expect(await client.request("cancel_all", {})).to.have.property("canceled_all", 0);
     });
