@@ -69,6 +69,15 @@ export class Canceling {
 
   constructor(private readonly parts: CancelingParts) {}
 
+  /**
+   * Follows the ledger of a trader from now on, for a minute at least, so that a cancel of what the trader is about to place
+   * knows how it ended without the tables.
+   */
+  async foresee({ traderId }: Trader): Promise<void> {
+    const unfollow = await this.parts.orderEnds.followOrders(traderId);
+    unfollow();
+  }
+
   /** Cancels orders by id and returns the result of each. Throws `Unavailable` when the markets do not answer in time. */
   async cancel(
     trader: Trader,

@@ -68,6 +68,8 @@ export function streamTrading({ reference, trading, locations, time }: StreamPor
       answered(async (): Promise<PlaceAnswer> => {
         await checkCaller(caller, "placing");
         const body = readFields(BatchPlace, { orders, atomic });
+        // Orders placed on a socket are soon canceled on it.
+        await trading.canceling.foresee(caller);
         const placed = await trading.place(caller, body.orders, atomic);
         switch (placed.kind) {
           case "all":

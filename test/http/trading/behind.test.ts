@@ -85,6 +85,16 @@ describe("reads while the tables are behind", function () {
     }
   }
 
+  it("of how an order of a socket ended are not needed for a cancel on it", async () => {
+    release = await holdProjector(stack.databaseUrl);
+    const order = { outcomeId: market.outcomes[0], price: "0.400", qty: 1, tif: "IOC" };
+    const { placed } = await stream({ place: { orders: [order] } });
+    const [{ orderId } = expect.fail("the order was refused")] = placed as { orderId: string }[];
+    expect(await stream({ cancel: { orderIds: [orderId] } })).to.deep.include({
+      canceled: { canceled: [], notCanceled: [{ orderId, reason: "CANCELED" }] },
+    });
+  });
+
   it("of an order, of one's own lists and of a cancel answer 503, and never 404", async () => {
     const endedBefore = await placeEnded();
     await until(async () => resultOf(await trade(`GET /v3/orders/${endedBefore}`)) === "200");
