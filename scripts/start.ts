@@ -15,7 +15,7 @@ import { AppendOnlyFile } from "./embedded/append-only-file.js";
 import { isFree } from "./embedded/ports.js";
 import { startPostgres } from "./embedded/postgres.js";
 import { embeddedRedisUrl, startRedis } from "./embedded/redis.js";
-import { ROLE_NODE_OPTIONS, WORKER_NODE_OPTIONS } from "./roles/node-options.js";
+import { NODE_OPTIONS } from "./roles/node-options.js";
 import { loadSecrets } from "./secrets.js";
 import { DiskGuard, type DiskReports } from "./supervisor/disk-guard.js";
 import { waitForReadyz } from "./supervisor/readiness.js";
@@ -200,8 +200,7 @@ function programs(config: Config, port: SharedPort): RoleProgram[] {
     return Array.from({ length: count }, (_, index) => {
       const name = count === 1 ? role : `${role}-${index + 1}`;
       const program = { role, name, entry: entryOf(role), env: { ...env, PROCESS_NAME: name } };
-      const nodeOptions = role === "worker" ? WORKER_NODE_OPTIONS : ROLE_NODE_OPTIONS;
-      return { ...program, nodeOptions, niceness: NICENESS[role], ...hooks };
+      return { ...program, nodeOptions: NODE_OPTIONS[role], niceness: NICENESS[role], ...hooks };
     });
   });
 }

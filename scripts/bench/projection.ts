@@ -15,7 +15,7 @@ import { projectedPositions } from "../../db/queries/projected.js";
 import { RedisLog } from "../../stream/redis/redis-log.js";
 import { startPostgres } from "../embedded/postgres.js";
 import { processesIn } from "../embedded/server.js";
-import { ROLE_NODE_OPTIONS } from "../roles/node-options.js";
+import { NODE_OPTIONS } from "../roles/node-options.js";
 import { LedgerTarget } from "./orders/ledger-target.js";
 import { Load } from "./orders/load.js";
 import { cpuSeconds, killProcess, startProcess } from "./orders/processes.js";
@@ -79,7 +79,7 @@ async function project(redisUrl: string, projectors: number, operations: number)
   try {
     await migrate(postgres.url);
     const heads = await headsOf(log);
-    const execArgv = [...process.execArgv, ...ROLE_NODE_OPTIONS];
+    const execArgv = [...process.execArgv, ...NODE_OPTIONS.projector];
     const starting = Array.from({ length: projectors }, async () => {
       children.push(await startProcess("../../projector", environment, { execArgv }));
     });

@@ -4,7 +4,7 @@
  */
 
 import { once } from "node:events";
-import { WORKER_NODE_OPTIONS } from "../../roles/node-options.js";
+import { NODE_OPTIONS } from "../../roles/node-options.js";
 import { percentile, type Row } from "../table.js";
 import { LedgerTarget } from "./ledger-target.js";
 import { Load } from "./load.js";
@@ -37,7 +37,7 @@ export async function manyMarkets({
   const worker = await startProcess(
     "measured-worker",
     { REDIS_URL: servers.url, LOG_LEVEL: "warn" },
-    { execArgv: [...process.execArgv, ...WORKER_NODE_OPTIONS, "--expose-gc"] },
+    { execArgv: [...process.execArgv, ...NODE_OPTIONS.worker, "--expose-gc"] },
   );
   const counters = await RedisCounters.open(servers.url);
   const pids = (): Partial<Record<Role, readonly number[]>> => ({

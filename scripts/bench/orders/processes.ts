@@ -6,7 +6,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { childEnvironment } from "../../config.js";
-import { ROLE_ENVIRONMENT, WORKER_NODE_OPTIONS } from "../../roles/node-options.js";
+import { NODE_OPTIONS, ROLE_ENVIRONMENT } from "../../roles/node-options.js";
 import type { Running } from "../../supervisor/keep.js";
 import type { Niceness, Priorities } from "../../supervisor/priorities.js";
 
@@ -52,7 +52,7 @@ export function startWorker(
   environment: Readonly<Record<string, string>>,
   options: Pick<ProcessOptions, "detached"> = {},
 ): Promise<ChildProcess> {
-  const execArgv = [...process.execArgv, ...WORKER_NODE_OPTIONS];
+  const execArgv = [...process.execArgv, ...NODE_OPTIONS.worker];
   return startProcess("../../worker", { ...ROLE_ENVIRONMENT, ...environment }, { ...options, execArgv });
 }
 

@@ -5,11 +5,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { startRedis } from "../../../scripts/embedded/redis.js";
-import {
-  ROLE_ENVIRONMENT,
-  ROLE_NODE_OPTIONS,
-  WORKER_NODE_OPTIONS,
-} from "../../../scripts/roles/node-options.js";
+import { NODE_OPTIONS, ROLE_ENVIRONMENT } from "../../../scripts/roles/node-options.js";
 import { isRunning, markOf } from "../../../scripts/supervisor/identity.js";
 import { openLog } from "../../../scripts/supervisor/log.js";
 import { type ProcessSet, type Server, startSet } from "../../../scripts/supervisor/supervisor.js";
@@ -55,7 +51,7 @@ async function withSet(
         name,
         entry: ROLE,
         env: { NAME: name, MODE: mode, JOURNAL: journal },
-        nodeOptions: WORKER_NODE_OPTIONS,
+        nodeOptions: NODE_OPTIONS.worker,
       })),
       replaceMs: 10_000,
       log,
@@ -91,19 +87,17 @@ describe("a supervised set", () => {
       ]);
     }));
 
-  it("runs a role with its environment and its options of Node, which `npm run worker` has too", () =>
+  it("runs a role with its environment and its options of Node, which `npm run` has too", () =>
     withSet({ worker: "options" }, async ({ set, journal }) => {
       await set.ready;
-      const options = WORKER_NODE_OPTIONS.join(" ");
-      expect(journal()).to.include(`worker --enable-source-maps ${options}`);
+      expect(journal()).to.include(`worker --enable-source-maps ${NODE_OPTIONS.worker.join(" ")}`);
       for (const [name, value] of Object.entries(ROLE_ENVIRONMENT))
         expect(journal()).to.include(`worker ${name}=${value}`);
       const { scripts } = JSON.parse(fs.readFileSync("package.json", "utf8")) as {
         scripts: Record<string, string>;
       };
-      expect(scripts["worker"]).to.equal(`node ${options} scripts/setup.mjs worker`);
-      for (const other of ["gateway", "projector", "jobs"])
-        expect(scripts[other]).to.equal(`node ${ROLE_NODE_OPTIONS.join(" ")} scripts/setup.mjs ${other}`);
+      for (const [role, own] of Object.entries(NODE_OPTIONS))
+        expect(scripts[role]).to.equal(`node ${own.join(" ")} scripts/setup.mjs ${role}`);
     }));
 
   it("restarts a killed role", () =>
