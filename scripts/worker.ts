@@ -30,8 +30,8 @@ const HEAP_GROWTH_PERCENT = 100;
  * Under load the moves of objects were most of the longest pauses of a worker: its full collections took 26 ms in the median
  * and 42 at most at half load on two cores, and with neither moves nor the replies of remembered answers as objects 12 and
  * 16. The free room between objects, some 100 MB after a flood, is filled by others; nothing makes this heap smaller, as
- * `NODE_OPTIONS` says. The heaps of the other roles are
- * smaller, and few pauses of theirs are as long; a gateway kept three times as much memory as it needed.
+ * `NODE_OPTIONS` says. The heaps of the other roles are smaller, and few pauses of theirs are as long; a gateway kept three
+ * times as much memory as it needed.
  */
 const COMPACTS = false;
 

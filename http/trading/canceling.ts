@@ -38,6 +38,8 @@ export interface CancelScope {
 
 /** Source of the terminal states of orders, as their ledger emits them. */
 interface OrderEnds {
+  /** Follows the ledger of a trader for a while, and does not wait for it. */
+  warm(traderId: string): void;
   /** Follows the ledger of a trader until the returned function is called. */
   followOrders(traderId: string): Promise<() => void>;
   waitForTerminal(
@@ -57,7 +59,7 @@ export interface CancelingParts {
   readonly db: Database;
 }
 
-/** Time in ms that a cancel waits for the markets to answer, and then for the tables to show how other orders ended. */
+/** Time that a cancel waits for the market to answer, in ms. */
 const CANCEL_TIMEOUT_MS = 2_000;
 /** Time in ms in which the deltas of an order arrive that its ledger has just ended. */
 const JUST_ENDED_MS = 50;
@@ -70,12 +72,11 @@ export class Canceling {
   constructor(private readonly parts: CancelingParts) {}
 
   /**
-   * Follows the ledger of a trader from now on, for a minute at least, so that a cancel of what the trader is about to place
-   * knows how it ended without the tables.
+   * Prepares for cancels of the orders that a trader is about to place: for the next minute the gateway reads from the ledger
+   * how they end, and the cancels need no tables for that. Does not wait.
    */
-  async foresee({ traderId }: Trader): Promise<void> {
-    const unfollow = await this.parts.orderEnds.followOrders(traderId);
-    unfollow();
+  warm({ traderId }: Trader): void {
+    this.parts.orderEnds.warm(traderId);
   }
 
   /** Cancels orders by id and returns the result of each. Throws `Unavailable` when the markets do not answer in time. */
@@ -173,8 +174,8 @@ export class Canceling {
   /**
    * Returns the statuses of orders that their ledger does not have open. An order that has ended keeps its status, so the
    * tables need not be up to date with those that they show as ended; the deltas of the ledger tell of those that have just
-   * ended or were filled in the last minute. Only for the others, such as orders that never were or that were filled before
-   * this gateway followed the ledger, does the cancel wait for the tables. Throws `Unavailable`.
+   * ended or were filled in the last minute. Only for the others, such as orders that never were, does the read wait for the
+   * tables. Throws `Unavailable`.
    */
   private async statusesOf(
     { traderId, wallet }: Trader,
@@ -197,11 +198,7 @@ export class Canceling {
     if (others().length > 0) addEnded(await findStatuses(db, wallet, others()));
     if (others().length > 0) await addJustEnded(JUST_ENDED_MS);
     if (others().length === 0) return ended;
-    if (!(await freshness.hasReached(ledgerOf(traderId), undefined, CANCEL_TIMEOUT_MS))) {
-      throw new Unavailable(
-        "the open orders are canceled, but the database is behind the exchange; send the cancel again to see how the others ended",
-      );
-    }
+    await freshness.reach(ledgerOf(traderId));
     return new Map([...ended, ...(await findStatuses(db, wallet, others()))]);
   }
 

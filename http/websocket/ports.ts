@@ -45,6 +45,16 @@ async function answered<Answer>(work: () => Promise<Answer>): Promise<Answer | S
   }
 }
 
+/** Throws `Unavailable` with the message of REST when the database cannot be reached. */
+async function reached<Read>(read: Promise<Read>): Promise<Read> {
+  try {
+    return await read;
+  } catch (error) {
+    const refused = refusalOf(error);
+    throw refused?.code === "UNAVAILABLE" ? new Unavailable(refused.message, { cause: error }) : error;
+  }
+}
+
 /** Places and cancels for a socket, with the checks of the REST routes except throttling. */
 export function streamTrading({ reference, trading, locations, time }: StreamPortParts): StreamTrading {
   const checkCaller = async (caller: Caller, purpose: "placing" | "canceling"): Promise<void> => {
@@ -69,7 +79,7 @@ export function streamTrading({ reference, trading, locations, time }: StreamPor
         await checkCaller(caller, "placing");
         const body = readFields(BatchPlace, { orders, atomic });
         // Orders placed on a socket are soon canceled on it.
-        await trading.canceling.foresee(caller);
+        trading.canceling.warm(caller);
         const placed = await trading.place(caller, body.orders, atomic);
         switch (placed.kind) {
           case "all":
@@ -112,7 +122,7 @@ export function streamTrading({ reference, trading, locations, time }: StreamPor
 export function streamCatalog(reference: Reference): Catalog {
   return {
     market: async (marketId) => {
-      const market = await reference.market(marketId);
+      const market = await reached(reference.market(marketId));
       if (market === undefined) return undefined;
       const outcomes = market.outcomes.map(({ outcomeId, name }) => ({ outcomeId, name }));
       return { marketId, eventId: market.event.eventId, outcomes };
@@ -124,7 +134,9 @@ export function streamCatalog(reference: Reference): Catalog {
       return new Set(marketIds.filter((marketId) => visible.get(marketId) !== false));
     },
     marketsOf: async (eventId) =>
-      (await reference.event(eventId))?.visible === true ? reference.marketIdsOf(eventId) : undefined,
+      (await reached(reference.event(eventId)))?.visible === true
+        ? reached(reference.marketIdsOf(eventId))
+        : undefined,
     onMarket: (listener) => reference.onMarket(listener),
   };
 }

@@ -79,7 +79,7 @@ export class Replica {
     try {
       await this.#reloading;
     } catch {
-      throw new Unavailable(`market ${this.marketId} cannot be reloaded`);
+      throw new Unavailable(`market ${this.marketId} cannot be read; try again`);
     }
   }
 

@@ -193,7 +193,8 @@ export class Subscriptions {
     const missed = await replica.missed(start);
     const { resumed, frames } = missed.finish();
     if (this.#isClosed()) return false;
-    if (!replica.isCurrent) throw new Unavailable(`the deltas of market ${marketId} were interrupted`);
+    if (!replica.isCurrent)
+      throw new Unavailable(`the deltas of market ${marketId} were interrupted; try again`);
     this.#watch(replica, mask);
     if (resumed === mask) {
       for (const each of frames) this.#outbox.send(each);
@@ -307,7 +308,7 @@ export class Subscriptions {
     const lost = prepared.markets.find(({ replica }) => !replica.isCurrent);
     if (lost === undefined) return;
     this.#release(prepared);
-    throw new Unavailable(`the deltas of market ${lost.replica.marketId} were interrupted`);
+    throw new Unavailable(`the deltas of market ${lost.replica.marketId} were interrupted; try again`);
   }
 
   /** Charges the `stream` bucket. Throws `Refusal` `RATE_LIMIT_EXCEEDED`. */

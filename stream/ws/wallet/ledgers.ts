@@ -65,7 +65,7 @@ export class Ledgers {
     await Promise.race([beginning, timeout]);
     clearTimeout(timer);
     if (this.#followed.get(shard)?.beginning !== undefined)
-      throw new Unavailable(`the deltas of ledger ${shard} cannot be read`);
+      throw new Unavailable("the deltas of the wallet cannot be read; try again");
   }
 
   /** Stops following every ledger. */

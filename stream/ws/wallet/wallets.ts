@@ -142,6 +142,13 @@ export class Wallets {
     return seq === undefined ? feed.size(channel) : Math.max(0, feed.seq(channel) - seq);
   }
 
+  /** Follows the ledger of a trader for a minute at least, as if a wallet of it were watched. Does not wait for it. */
+  warm(traderId: string): void {
+    const shard = ledgerShardOf(traderId);
+    this.#ledgers.acquire(shard);
+    this.#ledgers.release(shard);
+  }
+
   /**
    * Follows the ledger of a trader until the returned function is called, so that `waitForTerminal` learns of every order
    * that becomes terminal meanwhile. Waits for the ledger for a second at most, and then goes on without it.
@@ -281,7 +288,8 @@ function waitForSeq(feed: WalletFeed, channel: PrivateChannel, seq: number): Pro
       clearTimeout(timer);
       complete();
     };
-    const late = (): void => reject(new Unavailable("the deltas of the wallet do not arrive in time"));
+    const late = (): void =>
+      reject(new Unavailable("the deltas of the wallet do not arrive in time; try again"));
     const timer = setTimeout(() => end(late), CATCH_UP_MS);
     const stop = feed.onFold(() => {
       if (feed.seq(channel) >= seq) end(resolve);

@@ -37,6 +37,11 @@ describe("the markets that the stream lists", function () {
       current = absent;
       const later = randomUUID();
       expect([...(await catalog.listed([one, two, later]))]).to.deep.equal([one, later]);
+      // A request that has to know whether they exist is refused with the cause.
+      for (const read of [catalog.market(randomUUID()), catalog.marketsOf(randomUUID())]) {
+        const failed = await Promise.resolve(read).catch((error: unknown) => error);
+        expect(String(failed)).to.equal("Unavailable: the database cannot be reached; try again");
+      }
     } finally {
       await disconnect(db);
       await disconnect(absent);
