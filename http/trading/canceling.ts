@@ -73,7 +73,7 @@ export class Canceling {
 
   /**
    * Prepares for cancels of the orders that a trader is about to place: for the next minute the gateway reads from the ledger
-   * how they end, and the cancels need no tables for that. Does not wait.
+   * how they end, and most cancels need no tables for that. Does not wait.
    */
   warm({ traderId }: Trader): void {
     this.parts.orderEnds.warm(traderId);
