@@ -105,6 +105,28 @@ function outcomeOf(result: PlaceResult | undefined): Outcome {
   return { accepted: { orderId, ...(clientId === undefined ? {} : { clientId }) }, repeated };
 }
 
+const REFUSED_BEFORE = {
+  code: "INVALID_REQUEST",
+  reason: "the order was refused when it was first sent; sign a new request to place it again",
+} as const satisfies OrderRefusal;
+
+/**
+ * Returns the answer to a request whose first answer nobody remembers, if any of its orders was accepted. `acceptedId`
+ * returns the id of the order at a place, if the tables have it.
+ */
+export function placedInTables(
+  orders: readonly PlaceOrder[],
+  acceptedId: (index: number) => string | undefined,
+): Placed | undefined {
+  const outcomes = orders.map(({ clientId }, index): Outcome => {
+    const orderId = acceptedId(index);
+    if (orderId === undefined) return REFUSED_BEFORE;
+    return { accepted: { orderId, ...(clientId === undefined ? {} : { clientId }) }, repeated: false };
+  });
+  const placed = summarize(orders, outcomes, false);
+  return placed.kind === "none" ? undefined : placed;
+}
+
 /** Returns the answer to the whole request. */
 export function summarize(
   orders: readonly PlaceOrder[],

@@ -18,6 +18,7 @@ import {
   isRequest,
   merge,
   ownAnswers,
+  placedInTables,
   refuseUncertain,
   summarize,
   type CheckedOrder,
@@ -110,19 +111,8 @@ export class Trading {
     ];
     const ids = orders.flatMap((_, index) => idsOf(index));
     const found = await findOrders(this.parts.db, wallet, ids);
-    if (found.length === 0) return undefined;
     const accepted = new Set(found.map(({ orderId }) => orderId));
-    const outcomes = orders.map(({ clientId }, index) => {
-      const orderId = idsOf(index).find((id) => accepted.has(id));
-      if (orderId === undefined) {
-        return {
-          code: "INVALID_REQUEST",
-          reason: "the order was refused when it was first sent; sign a new request to place it again",
-        } as const;
-      }
-      return { accepted: { orderId, ...(clientId === undefined ? {} : { clientId }) }, repeated: false };
-    });
-    return summarize(orders, outcomes, false);
+    return placedInTables(orders, (index) => idsOf(index).find((id) => accepted.has(id)));
   }
 
   private async check({ trader, orders, ...placement }: Placement): Promise<CheckedOrder[]> {

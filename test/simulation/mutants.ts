@@ -416,6 +416,16 @@ export const RUNTIME_MUTANTS: readonly Mutant[] = [
     }),
   },
   {
+    name: "a gateway guesses to which orders the results of an older build belong",
+    mutation: replacingMethods(SignedPlacements.prototype, {
+      place(this: SignedPlacements, request) {
+        const { parts } = this as unknown as { readonly parts: SignedPlacementsParts };
+        const placedBefore = (): Promise<undefined> => Promise.resolve(undefined);
+        return place.call(new SignedPlacements({ ...parts, placedBefore }), request);
+      },
+    }),
+  },
+  {
     name: "a worker does not say that an answer is repeated",
     mutation: replacingMethods(Instance.prototype, {
       run(this: Instance, messages, nowMs, format) {

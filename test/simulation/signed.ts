@@ -4,7 +4,7 @@
  * route, as a throttle does, or some of the orders, as a gateway does whose market is paused.
  */
 
-import { ledgerShardOf } from "../../actors/actor.js";
+import { ledgerActor, ledgerShardOf } from "../../actors/actor.js";
 import type { OwnAnswers } from "../../actors/ledger/commands.js";
 import type { OrderRequest } from "../../actors/ledger/types.js";
 import { Idempotency } from "../../http/auth/idempotency.js";
@@ -13,6 +13,7 @@ import type { KeyCaller } from "../../http/request/callers.js";
 import { Refused } from "../../http/request/errors.js";
 import type { PlaceOrder } from "../../http/surface-a/schemas/orders.js";
 import { sendWithIds } from "../../http/trading/ledger-client.js";
+import { type Placed, placedInTables } from "../../http/trading/placement-answer.js";
 import {
   type PlacedOnce,
   type Prepared,
@@ -26,6 +27,7 @@ import { must } from "./checks.js";
 import type { Clients } from "./clients.js";
 import type { Gateway } from "./deployment.js";
 import type { Random } from "./machine/random.js";
+import type { Tables } from "./tables.js";
 
 /** Time after which a client gives an answer up, in ms. */
 const CLIENT_TIMEOUT_MS = 7_000;
@@ -48,6 +50,7 @@ export interface Signed {
 
 export interface SignedPorts {
   readonly clients: Clients;
+  readonly tables: Tables;
   readonly gateways: () => readonly Gateway[];
   readonly random: Random;
   readonly count: (name: string) => void;
@@ -214,7 +217,7 @@ export class SignedClients {
           };
           return sendWithIds({ exchange, freshness }, traderId, { command, lookedUp }, "placed", commandId);
         },
-        placedBefore: () => Promise.resolve(undefined),
+        placedBefore: (request) => this.#placedBefore(request),
       }),
       idempotency: new Idempotency({
         answers: { claim: () => Promise.reject(new Error("nothing is claimed")) },
@@ -227,10 +230,32 @@ export class SignedClients {
     return parts;
   }
 
+  /** Answers from the tables when an older build was at work in the first run, whose answer the ledger knows in part. */
+  async #placedBefore({
+    trader: { traderId, wallet },
+    orders,
+    commandId,
+  }: SignedRequest): Promise<Placed | undefined> {
+    const { tables, clients, count } = this.#ports;
+    const ledger = ledgerActor(ledgerShardOf(traderId));
+    if (!(await tables.reach(ledger, (ms) => clients.sleep(ms))))
+      throw new Unavailable("the tables are behind");
+    count("signed request answered from the tables");
+    const requested = this.#ordersOf(commandId);
+    return placedInTables(orders, (index) => {
+      const { orderId = "" } = requested[index] ?? {};
+      return tables.hasOrder(ledger, wallet, orderId) ? orderId : undefined;
+    });
+  }
+
+  #ordersOf(commandId: string): readonly OrderRequest[] {
+    return this.requests.find(({ request }) => request.commandId === commandId)?.orders ?? [];
+  }
+
   /** Refuses some of the orders, as a gateway whose view of the markets is its own. */
   async #prepare({ commandId, atomic }: SignedRequest): Promise<Prepared> {
     const { random, clients } = this.#ports;
-    const { orders = [] } = this.requests.find(({ request }) => request.commandId === commandId) ?? {};
+    const orders = this.#ordersOf(commandId);
     await clients.sleep(random.between(0, 20));
     const refused = random.pick([0, 0, 0.4, 1]);
     const own = orders.flatMap((_, index): OwnAnswers => (random.chance(refused) ? [[index, PAUSED]] : []));

@@ -174,8 +174,10 @@ export class Simulation {
     const { clients, journal } = { clients: this.#clients, journal: this.#journal };
     const isHealing = (): boolean => this.#isHealing;
     const fail = (error: unknown): void => scheduler.fail(error);
+    const tables = new Tables(this.#deployment.projected, journal);
     this.#signed = new SignedClients({
       clients,
+      tables,
       gateways,
       random: new Random(seed, 8),
       count,
@@ -185,7 +187,7 @@ export class Simulation {
     this.#trading = new Trading({
       clients,
       journal,
-      tables: new Tables(this.#deployment.projected, journal),
+      tables,
       count,
       random: new Random(seed, 5),
       wallets,

@@ -24,6 +24,26 @@ export class Tables {
     return (projected.at(-1)?.seq ?? 0) >= committed || entryTs >= beforeMs;
   }
 
+  /** Waits for the tables to have the same; false when they stay behind, at which a gateway gives up. */
+  async reach(actor: ActorId, sleep: (ms: number) => Promise<void>, beforeMs?: number): Promise<boolean> {
+    for (let tries = 0; !this.haveAll(actor, beforeMs); tries += 1) {
+      if (tries === 20) return false;
+      await sleep(10);
+    }
+    return true;
+  }
+
+  /** Returns true when an order of a wallet was accepted. */
+  hasOrder(ledger: ActorId, wallet: string, orderId: string): boolean {
+    return (
+      this.#first(ledger, (delta) =>
+        delta.type === "accepted" && delta.wallet === wallet && delta.order.orderId === orderId
+          ? delta
+          : undefined,
+      ) !== undefined
+    );
+  }
+
   firstOrder(ledger: ActorId, wallet: string, clientId: string): AcceptedOrder | undefined {
     return this.#first(ledger, (delta, ts) =>
       delta.type === "accepted" &&

@@ -118,12 +118,9 @@ export class Trading {
     const reply = await this.#ledger(wallet, command);
     if (reply?.ok !== true || reply.kind !== "uncertain") return reply;
     const ledger = ledgerActor(wallet.shard);
-    for (let tries = 0; !tables.haveAll(ledger, reply.sinceMs); tries += 1) {
-      if (tries === 20) {
-        count("uncertain, and the tables are behind");
-        return undefined;
-      }
-      await clients.sleep(10);
+    if (!(await tables.reach(ledger, (ms) => clients.sleep(ms), reply.sinceMs))) {
+      count("uncertain, and the tables are behind");
+      return undefined;
     }
     count(`uncertain ${command.kind}`);
     return this.#ledger(wallet, lookedUp(tables, ledger, reply.ids));
