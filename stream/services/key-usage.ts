@@ -19,6 +19,8 @@ export interface KeyUsageOptions {
 /** Interval of visiting `STEP_KEYS` keys of one server. */
 const STEP_MS = 250;
 const STEP_KEYS = 128;
+/** Rest between two rounds. */
+const REST_MS = 10_000;
 
 /** Sums of a round, in the form of a process report. */
 const NOTHING = {
@@ -60,7 +62,8 @@ export class KeyUsage {
 
   #schedule(): void {
     if (this.#stopped) return;
-    this.#cancel = this.#options.clock.after(STEP_MS, () => {
+    const isBetweenRounds = this.#last !== undefined && this.#servers.length === 0;
+    this.#cancel = this.#options.clock.after(isBetweenRounds ? REST_MS : STEP_MS, () => {
       // After a failure a new round begins; the figures of the last one stay.
       void this.#step()
         .catch(() => (this.#servers = []))

@@ -4,6 +4,7 @@
  */
 
 import { closeSync, openSync, readFileSync, readSync } from "node:fs";
+import { performance } from "node:perf_hooks";
 
 /** The longest pauses of a time, in ms. */
 export interface LongestPauses {
@@ -24,11 +25,17 @@ interface CoreWaits {
   close(): void;
 }
 
-/** Interval at which the event loop is observed, in ms. A shorter pause is not seen. */
-const INTERVAL_MS = 5;
-/** Shortest pause of which the time that the host took is read, and the number of turns between two readings. */
+/**
+ * Interval at which a calm event loop is observed, in ms. Each look wakes a process that would sleep, which costs far more
+ * than the look: at 5 ms, five idle processes used a tenth of a core for it.
+ */
+const CALM_MS = 100;
+/** An event loop that has worked for less than this share of the last window is calm in the next one. */
+const CALM_SHARE = 0.1;
+const WINDOW_MS = 1_000;
+/** Shortest pause of which the time that the host took is read, and the interval of the other readings, in ms. */
 const STOLEN_FROM_MS = 10;
-const STOLEN_TURNS = 50;
+const STOLEN_MS = 250;
 /** Length of a clock tick in `/proc`, in ms. */
 const TICK_MS = 10;
 const UNKNOWN: CoreWaits = { waitedMs: () => 0, stolenMs: () => 0, close: () => undefined };
@@ -54,45 +61,87 @@ function coreWaits(): CoreWaits {
   };
 }
 
+/** Time at which the event loop turned, and for how long it had worked until then, in ms. */
+interface Turn {
+  readonly atMs: number;
+  readonly activeMs: number;
+}
+
+function turnNow(): Turn {
+  return { atMs: performance.now(), activeMs: performance.eventLoopUtilization().active };
+}
+
 /** Observes the event loop of this process, from its main thread, until `stop`. */
 export class LoopPauses {
+  readonly #busyMs: number;
   readonly #waits: CoreWaits;
-  readonly #timer: NodeJS.Timeout;
-  #turnedMs = performance.now();
+  #timer: NodeJS.Timeout;
+  /** Time until the next look. */
+  #intervalMs: number;
+  #turn = turnNow();
+  /** First turn of the window. */
+  #since = this.#turn;
   #waitedMs: number;
-  /** Stolen time at the last reading, and the turns since. */
+  /** Stolen time at the last reading, and the time of that. */
   #stolenMs: number;
-  #turns = 0;
+  #stolenAtMs: number;
   #longest = NO_PAUSES;
 
-  /** Only tests pass `waits`. */
-  constructor(waits: CoreWaits = coreWaits()) {
+  /**
+   * `busyMs` is the interval at which a busy event loop is observed: a pause counts as shorter by up to this time. Only tests
+   * pass `waits`.
+   */
+  constructor(busyMs: number, waits: CoreWaits = coreWaits()) {
+    this.#busyMs = busyMs;
     this.#waits = waits;
     this.#waitedMs = waits.waitedMs();
     this.#stolenMs = waits.stolenMs();
-    this.#timer = setInterval(() => this.#turned(), INTERVAL_MS).unref();
+    this.#stolenAtMs = this.#turn.atMs;
+    this.#intervalMs = busyMs;
+    this.#timer = this.#wait();
+  }
+
+  #wait(): NodeJS.Timeout {
+    return setTimeout(() => this.#turned(), this.#intervalMs).unref();
   }
 
   #turned(): void {
-    const [nowMs, waitedMs] = [performance.now(), this.#waits.waitedMs()];
-    const pauseMs = Math.max(0, nowMs - this.#turnedMs - INTERVAL_MS);
-    const guestPauseMs = Math.max(0, pauseMs - this.#takeStolenMs(pauseMs));
+    const [turn, waitedMs] = [turnNow(), this.#waits.waitedMs()];
+    const pauseMs = this.#pauseBefore(turn);
+    const guestPauseMs = Math.max(0, pauseMs - this.#takeStolenMs(pauseMs, turn.atMs));
     const ownPauseMs = Math.max(0, guestPauseMs - (waitedMs - this.#waitedMs));
-    [this.#turnedMs, this.#waitedMs] = [nowMs, waitedMs];
+    [this.#turn, this.#waitedMs] = [turn, waitedMs];
     this.#longest = {
       pauseMs: Math.max(this.#longest.pauseMs, pauseMs),
       guestPauseMs: Math.max(this.#longest.guestPauseMs, guestPauseMs),
       ownPauseMs: Math.max(this.#longest.ownPauseMs, ownPauseMs),
     };
+    this.#chooseInterval(turn);
+    this.#timer = this.#wait();
+  }
+
+  /** Returns how long the loop did not turn before a late look. In a calm loop, all work since the last look was that pause. */
+  #pauseBefore({ atMs, activeMs }: Turn): number {
+    const sinceMs = atMs - this.#turn.atMs;
+    const lateMs = Math.max(0, sinceMs - this.#intervalMs);
+    if (lateMs === 0 || this.#intervalMs === this.#busyMs) return lateMs;
+    return Math.max(lateMs, Math.min(sinceMs, activeMs - this.#turn.activeMs));
+  }
+
+  #chooseInterval(turn: Turn): void {
+    const sinceMs = turn.atMs - this.#since.atMs;
+    if (sinceMs < WINDOW_MS) return;
+    const isBusy = turn.activeMs - this.#since.activeMs >= CALM_SHARE * sinceMs;
+    this.#intervalMs = isBusy ? this.#busyMs : CALM_MS;
+    this.#since = turn;
   }
 
   /** Returns the time that the host took since the last reading, which is a moment before a pause; 0 for a short pause. */
-  #takeStolenMs(pauseMs: number): number {
-    this.#turns += 1;
-    if (pauseMs < STOLEN_FROM_MS && this.#turns < STOLEN_TURNS) return 0;
+  #takeStolenMs(pauseMs: number, nowMs: number): number {
+    if (pauseMs < STOLEN_FROM_MS && nowMs - this.#stolenAtMs < STOLEN_MS) return 0;
     const before = this.#stolenMs;
     this.#stolenMs = this.#waits.stolenMs();
-    this.#turns = 0;
+    this.#stolenAtMs = nowMs;
     return pauseMs < STOLEN_FROM_MS ? 0 : this.#stolenMs - before;
   }
 
@@ -104,7 +153,7 @@ export class LoopPauses {
   }
 
   stop(): void {
-    clearInterval(this.#timer);
+    clearTimeout(this.#timer);
     this.#waits.close();
   }
 }

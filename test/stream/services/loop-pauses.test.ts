@@ -2,6 +2,9 @@ import { expect } from "chai";
 import { setTimeout as sleep } from "node:timers/promises";
 import { LoopPauses } from "../../../stream/services/loop-pauses.js";
 
+const BUSY_MS = 5;
+const NO_WAITS = { waitedMs: () => 0, stolenMs: () => 0, close: () => undefined };
+
 /** Blocks the thread, which then needs no core. */
 function block(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
@@ -9,7 +12,7 @@ function block(ms: number): void {
 
 describe("the pauses of the event loop", () => {
   it("are the longest since the last look", async () => {
-    const pauses = new LoopPauses();
+    const pauses = new LoopPauses(BUSY_MS);
     try {
       await sleep(20);
       block(200);
@@ -26,7 +29,7 @@ describe("the pauses of the event loop", () => {
 
   it("are shown without the time in which the thread waited for a core", async () => {
     let waitedMs = 1_000;
-    const pauses = new LoopPauses({ waitedMs: () => waitedMs, stolenMs: () => 0, close: () => undefined });
+    const pauses = new LoopPauses(BUSY_MS, { ...NO_WAITS, waitedMs: () => waitedMs });
     try {
       await sleep(20);
       pauses.take();
@@ -42,7 +45,7 @@ describe("the pauses of the event loop", () => {
 
   it("are shown without the time that the host of a virtual machine took", async () => {
     let stolenMs = 1_000;
-    const pauses = new LoopPauses({ waitedMs: () => 0, stolenMs: () => stolenMs, close: () => undefined });
+    const pauses = new LoopPauses(BUSY_MS, { ...NO_WAITS, stolenMs: () => stolenMs });
     try {
       await sleep(20);
       pauses.take();
@@ -53,6 +56,31 @@ describe("the pauses of the event loop", () => {
       expect(pauseMs).to.be.at.least(190);
       expect(pauseMs - guestPauseMs).to.be.closeTo(150, 1);
       expect(ownPauseMs).to.equal(guestPauseMs);
+    } finally {
+      pauses.stop();
+    }
+  });
+
+  it("are measured at few looks while the loop has nothing to do, and not shorter for it", async () => {
+    let looks = 0;
+    const waitedMs = (): number => {
+      looks += 1;
+      return 0;
+    };
+    const pauses = new LoopPauses(BUSY_MS, { ...NO_WAITS, waitedMs });
+    try {
+      await sleep(1_200);
+      looks = 0;
+      await sleep(1_000);
+      expect(looks).to.be.within(5, 12);
+      pauses.take();
+      block(250);
+      await sleep(150);
+      expect(pauses.take().pauseMs).to.be.within(240, 2_000);
+      await sleep(1_000);
+      looks = 0;
+      await sleep(200);
+      expect(looks, "looks at the loop, which counts as busy after it").to.be.greaterThan(15);
     } finally {
       pauses.stop();
     }
