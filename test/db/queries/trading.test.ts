@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
+import { sql } from "drizzle-orm";
 import { type Database, connect, disconnect } from "../../../db/database.js";
 import { migrate } from "../../../db/migrate.js";
 import { findOrderByClientId, findStatuses, listOrders } from "../../../db/queries/trading/orders.js";
@@ -71,6 +72,32 @@ describe("queries of trading", () => {
       ].toSorted(),
     );
     expect((await findStatuses(db, wallet, [])).size).to.equal(0);
+  });
+
+  it("plans the query for the statuses of orders once for each connection", async () => {
+    const wallet = randomUUID();
+    exchange.transact(wallet, 10_000_000);
+    exchange.place(wallet, exchange.createMarket(), 0, 100, 1);
+    exchange.deliverAll();
+    await project(database.url, exchange.entries());
+    const one = connect(database.url, { maxConnections: 1 });
+    try {
+      // In a large table, a plan for one order costs less than one for any number of them.
+      await one.execute(sql`
+        insert into orders
+        select (jsonb_populate_record(orders, jsonb_build_object('order_id', gen_random_uuid()))).*
+        from orders, generate_series(1, 20000)`);
+      await one.execute(sql`analyze orders`);
+      for (let i = 0; i < 20; i += 1) await findStatuses(one, randomUUID(), [randomUUID()]);
+      const { rows } = await one.execute<{ name: string; generic: string }>(
+        sql`select name, generic_plans as generic from pg_prepared_statements order by name`,
+      );
+      expect(rows.map(({ name }) => name)).to.deep.equal(["order_statuses", "recent_order_statuses"]);
+      // Postgres compares the plans of the first five calls with one for all calls.
+      for (const { generic } of rows) expect(Number(generic)).to.equal(15);
+    } finally {
+      await disconnect(one);
+    }
   });
 
   it("reads the last price of each interval of the last hour for many markets", async () => {
