@@ -19,7 +19,7 @@ import { roleOutput } from "./roles/output.js";
 import { type RoleConfig, runRole, type RunningRole } from "./roles/run-role.js";
 import { snapshotThreads } from "./roles/snapshots.js";
 
-/** A pause of a worker holds up every trader, so pauses are measured four times as finely as in the other roles. */
+/** A pause of a worker holds up every trader, so those of a busy one are measured four times as finely as in other roles. */
 const OBSERVE_MS = 5;
 /** Longest drain, in ms, above the time in which a worker hands its partitions over, which a slow Redis prolongs. */
 const DRAIN_MS = 9_000;

@@ -111,20 +111,19 @@ const REFUSED_BEFORE = {
 } as const satisfies OrderRefusal;
 
 /**
- * Returns the answer to a request whose first answer nobody remembers, if any of its orders was accepted. `acceptedId`
- * returns the id of the order at a place, if the tables have it.
+ * Returns the answer to a request whose first answer nobody remembers. `acceptedId` returns the id of the order at a place,
+ * if the tables have it; all other orders were refused.
  */
 export function placedInTables(
   orders: readonly PlaceOrder[],
   acceptedId: (index: number) => string | undefined,
-): Placed | undefined {
+): Placed {
   const outcomes = orders.map(({ clientId }, index): Outcome => {
     const orderId = acceptedId(index);
     if (orderId === undefined) return REFUSED_BEFORE;
     return { accepted: { orderId, ...(clientId === undefined ? {} : { clientId }) }, repeated: false };
   });
-  const placed = summarize(orders, outcomes, false);
-  return placed.kind === "none" ? undefined : placed;
+  return summarize(orders, outcomes, false);
 }
 
 /** Returns the answer to the whole request. */

@@ -11,7 +11,7 @@ import type { Answered, Exchange } from "../../stream/log/ports.js";
 import type { PlaceOrder } from "../surface-a/schemas/orders.js";
 import { answerTo, type Trader } from "./ledger-client.js";
 import type { PlacingRequest } from "./order-ids.js";
-import { merge, summarize, type Placed } from "./placement-answer.js";
+import { merge, placedInTables, summarize, type Placed } from "./placement-answer.js";
 
 /** Request that places orders. */
 export interface Placement extends PlacingRequest {
@@ -63,19 +63,23 @@ export class SignedPlacements {
    */
   async place(request: SignedRequest): Promise<PlacedOnce> {
     const { orders, atomic, resumed } = request;
-    if (resumed && !this.remembers) {
+    const { remembers } = this;
+    if (resumed && !remembers) {
       const placed = await this.parts.placedBefore(request);
       if (placed !== undefined) return { placed, repeated: false };
     }
     const prepared = await this.parts.prepare(request);
     const { own, passed } = prepared;
-    if (this.remembers) {
-      const { reply, repeated } = await this.parts.send(request, prepared, true);
-      return { placed: await this.placedOf(request, reply, own), repeated };
-    }
-    const answer = passed.length === 0 ? undefined : await this.parts.send(request, prepared, false);
-    if (answer !== undefined) return { ...answer, placed: await this.placedOf(request, answer.reply, own) };
-    return { placed: summarize(orders, merge(orders.length, own, []), atomic), repeated: false };
+    const answer =
+      remembers || passed.length > 0 ? await this.parts.send(request, prepared, remembers) : undefined;
+    if (answer === undefined)
+      return { placed: summarize(orders, merge(orders.length, own, []), atomic), repeated: false };
+    const { reply, repeated } = answer;
+    const placed =
+      remembers && repeated
+        ? await this.remembered(request, reply)
+        : (answered(request, reply) ?? summarize(orders, merge(orders.length, own, reply.results), atomic));
+    return { placed, repeated };
   }
 
   /** Returns the answer of an earlier run of a request, if the ledger remembers one. Throws `Unavailable`. */
@@ -83,7 +87,7 @@ export class SignedPlacements {
     if (!this.remembers) return undefined;
     const reply = await answerTo(this.parts.exchange, request.trader, request.commandId);
     if (reply === undefined || !reply.ok || reply.kind !== "placed") return undefined;
-    return { placed: await this.placedOf(request, reply, []), repeated: true };
+    return { placed: await this.remembered(request, reply), repeated: true };
   }
 
   /** True when the ledgers remember the answers of gateways. */
@@ -91,12 +95,18 @@ export class SignedPlacements {
     return this.parts.formats.active() >= REMEMBERED_IN_LEDGER;
   }
 
-  /** Returns the answer to a whole request. `own` are the answers of this gateway, which an earlier run may not have given. */
-  private async placedOf(request: SignedRequest, reply: PlacedReply, own: OwnAnswers): Promise<Placed> {
-    const { orders, atomic } = request;
-    const first = reply.own ?? (reply.results.length === orders.length ? [] : undefined);
-    // An older build was at work in the first run: the ledger does not know to which orders its results belong.
-    const before = first === undefined && this.remembers ? await this.parts.placedBefore(request) : undefined;
-    return before ?? summarize(orders, merge(orders.length, first ?? own, reply.results), atomic);
+  /** Returns the answer to a whole request, as the ledger remembers it from the first run. */
+  private async remembered(request: SignedRequest, reply: PlacedReply): Promise<Placed> {
+    const placed = answered(request, reply);
+    // Otherwise an older build was at work in the first run: the ledger does not know to which orders its results belong.
+    return (
+      placed ?? (await this.parts.placedBefore(request)) ?? placedInTables(request.orders, () => undefined)
+    );
   }
+}
+
+/** Returns the answer to a whole request, if the ledger knows all of it. */
+function answered({ orders, atomic }: SignedRequest, reply: PlacedReply): Placed | undefined {
+  const own = reply.own ?? (reply.results.length === orders.length ? [] : undefined);
+  return own && summarize(orders, merge(orders.length, own, reply.results), atomic);
 }

@@ -111,6 +111,7 @@ export class Trading {
     ];
     const ids = orders.flatMap((_, index) => idsOf(index));
     const found = await findOrders(this.parts.db, wallet, ids);
+    if (found.length === 0) return undefined;
     const accepted = new Set(found.map(({ orderId }) => orderId));
     return placedInTables(orders, (index) => idsOf(index).find((id) => accepted.has(id)));
   }

@@ -64,7 +64,7 @@ export class KeyUsage {
     if (this.#stopped) return;
     const isBetweenRounds = this.#last !== undefined && this.#servers.length === 0;
     this.#cancel = this.#options.clock.after(isBetweenRounds ? REST_MS : STEP_MS, () => {
-      // After a failure a new round begins; the figures of the last one stay.
+      // After a failure a new round begins, after a rest; the figures of the last one stay.
       void this.#step()
         .catch(() => (this.#servers = []))
         .finally(() => this.#schedule());

@@ -27,12 +27,14 @@ interface CoreWaits {
 
 /**
  * Interval at which a calm event loop is observed, in ms. Each look wakes a process that would sleep, which costs far more
- * than the look: at 5 ms, five idle processes used a tenth of a core for it.
+ * than the look: at 5 ms, five idle processes used a tenth of a core for it. A pause between two looks is not seen.
  */
 const CALM_MS = 100;
 /** An event loop that has worked for less than this share of the last window is calm in the next one. */
 const CALM_SHARE = 0.1;
 const WINDOW_MS = 1_000;
+/** A calm event loop that has worked for this share of the time since the last look is busy at once. */
+const BUSY_SHARE = 0.25;
 /** Shortest pause of which the time that the host took is read, and the interval of the other readings, in ms. */
 const STOLEN_FROM_MS = 10;
 const STOLEN_MS = 250;
@@ -71,6 +73,11 @@ function turnNow(): Turn {
   return { atMs: performance.now(), activeMs: performance.eventLoopUtilization().active };
 }
 
+/** Returns the share of the time between two turns for which the loop worked. */
+function shareOf(from: Turn, to: Turn): number {
+  return (to.activeMs - from.activeMs) / (to.atMs - from.atMs);
+}
+
 /** Observes the event loop of this process, from its main thread, until `stop`. */
 export class LoopPauses {
   readonly #busyMs: number;
@@ -88,8 +95,8 @@ export class LoopPauses {
   #longest = NO_PAUSES;
 
   /**
-   * `busyMs` is the interval at which a busy event loop is observed: a pause counts as shorter by up to this time. Only tests
-   * pass `waits`.
+   * `busyMs` is the interval at which a busy event loop is observed: its pauses count as shorter by up to this time. The own
+   * pauses of a calm loop lack all waits for a core since the last look. Only tests pass `waits`.
    */
   constructor(busyMs: number, waits: CoreWaits = coreWaits()) {
     this.#busyMs = busyMs;
@@ -110,29 +117,37 @@ export class LoopPauses {
     const pauseMs = this.#pauseBefore(turn);
     const guestPauseMs = Math.max(0, pauseMs - this.#takeStolenMs(pauseMs, turn.atMs));
     const ownPauseMs = Math.max(0, guestPauseMs - (waitedMs - this.#waitedMs));
+    const last = this.#turn;
     [this.#turn, this.#waitedMs] = [turn, waitedMs];
     this.#longest = {
       pauseMs: Math.max(this.#longest.pauseMs, pauseMs),
       guestPauseMs: Math.max(this.#longest.guestPauseMs, guestPauseMs),
       ownPauseMs: Math.max(this.#longest.ownPauseMs, ownPauseMs),
     };
-    this.#chooseInterval(turn);
+    this.#chooseInterval(turn, last);
     this.#timer = this.#wait();
   }
 
-  /** Returns how long the loop did not turn before a late look. In a calm loop, all work since the last look was that pause. */
+  /**
+   * Returns how long the loop did not turn before a late look. In a calm loop, most work since the last look was that pause
+   * if the look was late by half of the work; the pause then counts as all of it.
+   */
   #pauseBefore({ atMs, activeMs }: Turn): number {
-    const sinceMs = atMs - this.#turn.atMs;
-    const lateMs = Math.max(0, sinceMs - this.#intervalMs);
-    if (lateMs === 0 || this.#intervalMs === this.#busyMs) return lateMs;
-    return Math.max(lateMs, Math.min(sinceMs, activeMs - this.#turn.activeMs));
+    const lateMs = Math.max(0, atMs - this.#turn.atMs - this.#intervalMs);
+    const workedMs = activeMs - this.#turn.activeMs;
+    return this.#isCalm && lateMs >= this.#busyMs && lateMs >= workedMs / 2
+      ? Math.max(lateMs, workedMs)
+      : lateMs;
   }
 
-  #chooseInterval(turn: Turn): void {
-    const sinceMs = turn.atMs - this.#since.atMs;
-    if (sinceMs < WINDOW_MS) return;
-    const isBusy = turn.activeMs - this.#since.activeMs >= CALM_SHARE * sinceMs;
-    this.#intervalMs = isBusy ? this.#busyMs : CALM_MS;
+  get #isCalm(): boolean {
+    return this.#intervalMs !== this.#busyMs;
+  }
+
+  #chooseInterval(turn: Turn, last: Turn): void {
+    const hasLoad = this.#isCalm && shareOf(last, turn) >= BUSY_SHARE;
+    if (!hasLoad && turn.atMs - this.#since.atMs < WINDOW_MS) return;
+    this.#intervalMs = hasLoad || shareOf(this.#since, turn) >= CALM_SHARE ? this.#busyMs : CALM_MS;
     this.#since = turn;
   }
 

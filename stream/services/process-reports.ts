@@ -85,7 +85,7 @@ export interface ReporterOptions {
   readonly role: string;
   readonly name: string;
   readonly process: string;
-  /** Interval at which the event loop is observed while it is busy, in ms (default 20): the error of its pauses. */
+  /** Interval at which the event loop is observed while it is busy, in ms (default 20): the error of its pauses then. */
   readonly observeMs?: number | undefined;
   /** Returns the figures of the role itself. */
   readonly figures?: (() => Figures) | undefined;

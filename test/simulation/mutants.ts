@@ -416,7 +416,7 @@ export const RUNTIME_MUTANTS: readonly Mutant[] = [
     }),
   },
   {
-    name: "a gateway guesses to which orders the results of an older build belong",
+    name: "a gateway does not look up which orders an older build has placed",
     mutation: replacingMethods(SignedPlacements.prototype, {
       place(this: SignedPlacements, request) {
         const { parts } = this as unknown as { readonly parts: SignedPlacementsParts };

@@ -83,7 +83,7 @@ const TRIED_FIRST: Readonly<Record<string, number>> = {
   "a mailbox is read before the relayed messages are in it": 217,
   "a hand-over ignores the messages that the previous owner left in the mailbox": 248,
   "a remediation takes back 1 millicent less": 620,
-  "a gateway guesses to which orders the results of an older build belong": 19_927,
+  "a gateway does not look up which orders an older build has placed": 19_927,
 };
 
 export async function runTask(task: Task, trace?: (line: string) => void): Promise<Report> {

@@ -86,14 +86,14 @@ type StatusRow = Pick<OrderRecord, "orderId" | "wallet" | "status">;
 /** Reads the statuses of orders of any wallets in all partitions, or in those of the orders that ended after a time. */
 type ReadStatuses = (orderIds: readonly string[], sinceTs: number | undefined) => Promise<StatusRow[]>;
 
-const statusReaders = new WeakMap<Queries, ReadStatuses>();
+const statusReaders = new WeakMap<Database, ReadStatuses>();
 
 /**
- * Returns the reader of a database, whose queries each connection plans once: that takes five times as long as to run one.
- * Postgres keeps a plan that it estimates to cost no more than those for the given values. So these are in queries of their
- * own, which it runs first and cannot estimate; and the only condition with an index is that on the ids.
+ * Returns the reader of a database, whose queries each connection plans once: planning takes five times as long as running,
+ * and with forty months as long. Postgres keeps a plan that it estimates to cost no more than a plan for the given values.
+ * The values are in sub-selects, whose results it cannot estimate, and only the condition on the ids has an index.
  */
-function statusReaderOf(db: Queries): ReadStatuses {
+function statusReaderOf(db: Database): ReadStatuses {
   const known = statusReaders.get(db);
   if (known !== undefined) return known;
   const isAsked = sql`${orders.orderId} = any(array(select unnest(${sql.placeholder("orderIds")}::uuid[])))`;
@@ -119,7 +119,7 @@ function statusReaderOf(db: Queries): ReadStatuses {
  * else, because every cancel of a filled order reads it.
  */
 export async function findStatuses(
-  db: Queries,
+  db: Database,
   wallet: string,
   orderIds: readonly string[],
 ): Promise<Map<string, OrderStatus>> {

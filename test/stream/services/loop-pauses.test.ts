@@ -62,25 +62,37 @@ describe("the pauses of the event loop", () => {
   });
 
   it("are measured at few looks while the loop has nothing to do, and not shorter for it", async () => {
-    let looks = 0;
+    let lookedMs = performance.now();
+    let onLook: (intervalMs: number) => void = () => undefined;
     const waitedMs = (): number => {
-      looks += 1;
+      const intervalMs = performance.now() - lookedMs;
+      lookedMs += intervalMs;
+      onLook(intervalMs);
       return 0;
     };
     const pauses = new LoopPauses(BUSY_MS, { ...NO_WAITS, waitedMs });
-    try {
-      await sleep(1_200);
-      looks = 0;
-      await sleep(1_000);
-      expect(looks).to.be.within(5, 12);
+    /** Waits for the next look, and returns the time since the one before. */
+    const look = (): Promise<number> => new Promise((resolve) => (onLook = resolve));
+    /** Waits until the loop counts as calm, up to the moment after a look. */
+    const calm = async (): Promise<void> => {
+      while ((await look()) < 90);
       pauses.take();
-      block(250);
-      await sleep(150);
-      expect(pauses.take().pauseMs).to.be.within(240, 2_000);
-      await sleep(1_000);
-      looks = 0;
-      await sleep(200);
-      expect(looks, "looks at the loop, which counts as busy after it").to.be.greaterThan(15);
+    };
+    try {
+      await calm();
+      // The pause begins some 60 ms before the next look.
+      await sleep(40);
+      block(150);
+      await look();
+      expect(pauses.take().pauseMs).to.be.within(145, 1_000);
+      expect(await look(), "interval after the pause").to.be.lessThan(80);
+      await calm();
+      for (let i = 0; i < 6; i += 1) {
+        block(10);
+        await sleep(4);
+      }
+      await look();
+      expect(pauses.take().pauseMs, "short work between two looks").to.be.lessThan(45);
     } finally {
       pauses.stop();
     }
