@@ -128,7 +128,7 @@ export async function findStatuses(
   return new Map(own.map(({ orderId, status }) => [orderId, status]));
 }
 
-/** Reads orders by their ids in the partitions since a time, and in all of them those that are not there. */
+/** Reads orders by their ids in the recent partitions, and in all of them those that are not there. */
 async function recentFirst<Row extends Pick<OrderRecord, "orderId">>(
   orderIds: readonly string[],
   read: (orderIds: readonly string[], sinceTs: number | undefined) => PromiseLike<Row[]>,
