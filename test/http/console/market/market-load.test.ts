@@ -12,7 +12,7 @@ const SECONDS = 5;
 /** Share of the main thread that a busy market may take, on a machine that does `reference` in `REFERENCE_S`. */
 const MOST = 0.3;
 const REFERENCE_S = 0.4;
-/** Longest time in ms from a reload to the first live number. */
+/** Longest time in ms from a reload to the first live number, on a machine that does `reference` in `REFERENCE_S`. */
 const FIRST_NUMBER_MS = 1_000;
 
 describe("a busy market page", function () {
@@ -64,9 +64,9 @@ describe("a busy market page", function () {
     return metrics.find(({ name }) => name === "TaskDuration")?.value ?? 0;
   }
 
-  /** Returns the time in s that the main thread takes for a fixed work: lines are made, laid out, changed and removed. */
-  async function reference(page: Page, session: CDPSession): Promise<number> {
-    const before = await taskSeconds(session);
+  /** Does a fixed work in the page, and returns the time in s by the clock: lines are made, laid out, changed and removed. */
+  async function reference(page: Page): Promise<number> {
+    const beganMs = Date.now();
     await page.evaluate(() => {
       for (let round = 0; round < 50; round += 1) {
         const list = document.createElement("ol");
@@ -79,7 +79,7 @@ describe("a busy market page", function () {
         list.remove();
       }
     });
-    return (await taskSeconds(session)) - before;
+    return (Date.now() - beganMs) / 1_000;
   }
 
   async function openLive(page: Page): Promise<void> {
@@ -95,7 +95,9 @@ describe("a busy market page", function () {
     await openLive(page);
     const session = await page.context().newCDPSession(page);
     await session.send("Performance.enable", { timeDomain: "threadTicks" });
-    const slowness = (await reference(page, session)) / REFERENCE_S;
+    const beforeReference = await taskSeconds(session);
+    await reference(page);
+    const slowness = ((await taskSeconds(session)) - beforeReference) / REFERENCE_S;
     // The numbers of changed lines show that the page follows.
     await page.evaluate(() => {
       const counted = window as unknown as { changed: number };
@@ -123,10 +125,11 @@ describe("a busy market page", function () {
     process.stdout.write(`      ${figures}\n`);
   });
 
-  it("shows its first live numbers within a second after a reload", async () => {
+  it("shows its first live numbers within a second after a reload, on a fast machine", async () => {
     const { page } = await served.visit(`/markets/${world.knicks.winner.marketId}`);
     const shown = page.getByRole("button", { name: "Buy Knicks at 0.620 300 bid" });
     await shown.waitFor();
+    const slowness = (await reference(page)) / REFERENCE_S;
     const times: number[] = [];
     for (let attempt = 0; attempt < 5; attempt += 1) {
       const beganMs = Date.now();
@@ -135,6 +138,8 @@ describe("a busy market page", function () {
       times.push(Date.now() - beganMs);
     }
     const median = times.toSorted((a, b) => a - b)[2];
-    expect(median, `first numbers after ${times.join(", ")} ms`).to.be.below(FIRST_NUMBER_MS);
+    const figures = `first numbers after ${times.join(", ")} ms, slowness ${slowness.toFixed(2)}`;
+    expect(median, figures).to.be.below(FIRST_NUMBER_MS * Math.max(1, slowness));
+    process.stdout.write(`      ${figures}\n`);
   });
 });
