@@ -82,6 +82,13 @@ describe("a busy market page", function () {
     return (Date.now() - beganMs) / 1_000;
   }
 
+  /** Returns how many times as long the main thread takes for `reference` as on a fast machine. */
+  async function slownessOf(page: Page, session: CDPSession): Promise<number> {
+    const before = await taskSeconds(session);
+    await reference(page);
+    return ((await taskSeconds(session)) - before) / REFERENCE_S;
+  }
+
   async function openLive(page: Page): Promise<void> {
     await page.getByRole("button", { name: "Buy Knicks at 0.620 300 bid" }).waitFor();
     await page.getByText("· live").waitFor();
@@ -95,9 +102,7 @@ describe("a busy market page", function () {
     await openLive(page);
     const session = await page.context().newCDPSession(page);
     await session.send("Performance.enable", { timeDomain: "threadTicks" });
-    const beforeReference = await taskSeconds(session);
-    await reference(page);
-    const slowness = ((await taskSeconds(session)) - beforeReference) / REFERENCE_S;
+    const slownessBefore = await slownessOf(page, session);
     // The numbers of changed lines show that the page follows.
     await page.evaluate(() => {
       const counted = window as unknown as { changed: number };
@@ -116,6 +121,8 @@ describe("a busy market page", function () {
     const worked = (await taskSeconds(session)) - before;
     await ann.quote(world.knicks.winner, [[["0.615", 77]], []]);
     await page.getByRole("button", { name: "Buy Knicks at 0.615 77 bid" }).waitFor();
+    // The speed of a machine that others use changes within seconds.
+    const slowness = Math.max(slownessBefore, await slownessOf(page, session));
     const drawn = await page.evaluate(() => (window as unknown as { changed: number }).changed);
     // A machine that is busy with other work changes the book more slowly, so the time of one change counts.
     const share = (worked / changes) * CHANGES_PER_SECOND;
@@ -132,10 +139,13 @@ describe("a busy market page", function () {
     const slowness = (await reference(page)) / REFERENCE_S;
     const times: number[] = [];
     for (let attempt = 0; attempt < 5; attempt += 1) {
-      const beganMs = Date.now();
       await page.reload({ waitUntil: "commit" });
-      await shown.waitFor();
-      times.push(Date.now() - beganMs);
+      // The page is looked at in each frame: waits for a locator come to look only each half second.
+      const handle = await page.waitForFunction(() => {
+        const buttons = [...document.querySelectorAll(".ladders button")];
+        return buttons.some((button) => button.textContent.includes("0.620")) && performance.now();
+      });
+      times.push(Math.round(Number(await handle.jsonValue())));
     }
     const median = times.toSorted((a, b) => a - b)[2];
     const figures = `first numbers after ${times.join(", ")} ms, slowness ${slowness.toFixed(2)}`;
