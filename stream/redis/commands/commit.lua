@@ -24,15 +24,16 @@ local first = departures + 2 * tonumber(ARGV[departures]) + 1
 local function after(seq, resumed)
   return string.match(resumed, '^%d+') or string.format('%.0f', tonumber(seq) + 1)
 end
--- Checks the seq of every change before the first write. `seqs` has the seq of each actor after its changes so far.
-local seqs = {}
+-- Checks the seq of every change before the first write. `seqs` has the seq of each actor after its changes so far, and
+-- `cursors` the cursor up to which its mailbox is trimmed.
+local seqs, cursors = {}, {}
 for c = first, #ARGV, 10 do
   local a = tonumber(ARGV[c])
   local seq = seqs[a]
   if not seq then
-    local head = redis.call('HMGET', KEYS[4 * a - 1 + 3 * ownerships], 'seq', 'removed')
+    local head = redis.call('HMGET', KEYS[4 * a - 1 + 3 * ownerships], 'seq', 'removed', 'cursor')
     if head[2] then return 'removed ' .. ARGV[actors + 2 * a] end
-    seq = head[1] or '0'
+    seq, cursors[a] = head[1] or '0', head[3]
   end
   if seq ~= ARGV[c + 1] then return 'conflict ' .. ARGV[actors + 2 * a] end
   seqs[a] = ARGV[c + 4] == '' and seq or after(seq, ARGV[c + 7])
@@ -58,7 +59,10 @@ for c = first, #ARGV, 10 do
   else
     redis.call('HSET', head, 'seq', seq, 'cursor', cursor)
   end
-  redis.call('XTRIM', mailbox, 'MINID', firstKept)
+  if cursors[a] ~= cursor then
+    redis.call('XTRIM', mailbox, 'MINID', firstKept)
+    cursors[a] = cursor
+  end
   if ARGV[c + 8] ~= '' then
     local quarantine = KEYS[at + 3]
     if redis.call('XLEN', quarantine) >= tonumber(ARGV[c + 9]) then
