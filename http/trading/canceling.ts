@@ -47,7 +47,7 @@ interface OrderEnds {
     orderIds: readonly string[],
     timeoutMs: number,
   ): Promise<ReadonlyMap<string, TerminalOrder>>;
-  /** True when an order was filled in the last minute, as far as it is known. */
+  /** True when an order was filled in the last five minutes, as far as it is known. */
   wasFilled(traderId: string, wallet: string, orderId: string): boolean;
 }
 
@@ -174,8 +174,8 @@ export class Canceling {
   /**
    * Returns the statuses of orders that their ledger does not have open. An order that has ended keeps its status, so the
    * tables need not be up to date with those that they show as ended; the deltas of the ledger tell of those that have just
-   * ended or were filled in the last minute. Only for the others, such as orders that never were, does the read wait for the
-   * tables. Throws `Unavailable`.
+   * ended or were filled in the last five minutes. Only for the others, such as orders that never were, does the read wait for
+   * the tables. Throws `Unavailable`.
    */
   private async statusesOf(
     { traderId, wallet }: Trader,

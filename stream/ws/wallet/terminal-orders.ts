@@ -15,8 +15,11 @@ export interface TerminalOrder {
 /** Terminal orders are kept for one to two of these intervals, in ms. */
 const TERMINAL_MS = 5_000;
 const TERMINAL_HALF = 50_000;
-/** Fills are kept for longer, because a market maker often cancels an order that was filled a while ago. */
-const FILLED_MS = 60_000;
+/**
+ * Fills are kept for longer, because a market maker often cancels an order that was filled minutes ago, and Postgres gives
+ * way to others on a busy machine.
+ */
+const FILLED_MS = 300_000;
 const FILLED_HALF = 25_000;
 
 /** Values of the recent keys, in two halves, so that the older ones are forgotten at once. */
@@ -52,7 +55,7 @@ class Recent<Value> {
   }
 }
 
-/** The orders of one ledger that were filled in the last one to two minutes, at most 50,000. */
+/** The orders of one ledger that were filled in the last five to ten minutes, at most 50,000. */
 export class RecentFills {
   /** The wallets of the orders. */
   readonly #filled = new Recent<string>(FILLED_MS, FILLED_HALF);

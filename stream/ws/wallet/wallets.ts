@@ -173,8 +173,8 @@ export class Wallets {
   }
 
   /**
-   * Returns true when the order of a wallet was filled in the last minute, as far as the deltas of the trader's ledger say
-   * that since it is followed.
+   * Returns true when the order of a wallet was filled in the last five minutes, as far as the deltas of the trader's ledger
+   * say that since it is followed.
    */
   wasFilled(traderId: string, wallet: string, orderId: string): boolean {
     return this.#fills.get(ledgerShardOf(traderId))?.has(wallet, orderId) === true;

@@ -30,17 +30,17 @@ describe("the ends of recent orders", () => {
     orders.close();
   });
 
-  it("are known for one to two minutes if they are fills of the whole order", () => {
+  it("are known for five to ten minutes if they are fills of the whole order", () => {
     const fills = new RecentFills();
     fills.note(fill("filled"));
     fills.note(fill("partly", 3));
     fills.note(delta("canceled", { kind: "cancel" }));
-    mock.timers.tick(60_000);
+    mock.timers.tick(300_000);
     expect(fills.has(WALLET, "filled")).to.equal(true);
     expect(fills.has("another", "filled")).to.equal(false);
     expect(fills.has(WALLET, "partly")).to.equal(false);
     expect(fills.has(WALLET, "canceled")).to.equal(false);
-    mock.timers.tick(60_000);
+    mock.timers.tick(300_000);
     expect(fills.has(WALLET, "filled")).to.equal(false);
     fills.close();
   });
