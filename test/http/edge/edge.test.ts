@@ -4,6 +4,7 @@ import { loadConfig } from "../../../scripts/config.js";
 import { send, signed, type Answer, type Raw } from "../requests.js";
 import { startStack, type Stack } from "../../support/stack.js";
 import { newTrader, type TestTrader } from "../../support/traders.js";
+import { until } from "../../support/until.js";
 
 const PUBLIC = "/v3/public/types/sports";
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
@@ -100,12 +101,13 @@ describe("the edge", function () {
 
   it("accepts no more connections than its cap, and a new one when another ends", async () => {
     const open = Array.from({ length: 30 }, dial);
-    await pause(300);
-    const left = open.filter((socket) => !socket.destroyed && socket.readyState === "open");
-    expect(left.length).to.be.at.most(12);
+    await until(() => {
+      expect(open.some(({ connecting }) => connecting)).to.equal(false);
+      const left = open.filter((socket) => !socket.destroyed && socket.readyState === "open");
+      expect(left.length).to.be.at.most(12);
+    });
     for (const socket of open) socket.destroy();
-    await pause(100);
-    expect((await send(stack.url, { target: "/healthz" })).status).to.equal(200);
+    await until(async () => expect((await send(stack.url, { target: "/healthz" })).status).to.equal(200));
   });
 
   describe("ambiguous requests", () => {

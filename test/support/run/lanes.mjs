@@ -1,9 +1,10 @@
 /**
- * Runs all tests, or those in the named files, for `npm test`. All tests run in lanes at the same time: each lane is one run
- * of Mocha with a Redis and a Postgres of its own. A lane waits for no other.
+ * Runs all tests, or those in the named files, for `npm test`. All tests run in lanes, some of them at the same time: each
+ * lane is one run of Mocha with a Redis and a Postgres of its own.
  */
 import { randomUUID } from "node:crypto";
 import fs from "node:fs";
+import os from "node:os";
 import path from "node:path";
 import { endRunsOnSignals, Run } from "./runs.mjs";
 import { listFailures, summarize } from "./summary.mjs";
@@ -33,7 +34,7 @@ const BRANDED = [
 
 const without = (...patterns) => patterns.flatMap((pattern) => ["--ignore", pattern]);
 
-/** The lanes; the output of the first one is shown while it runs. */
+/** The lanes, in the order in which they start; the output of the first one is shown while it runs. */
 const LANES = [
   { name: "others", args: [ALL_TESTS, ...without(...PROCESSES, ...GATEWAYS, ...SIMULATION)] },
   { name: "gateways", args: [...GATEWAYS, ...without(...BROWSER)] },
@@ -42,6 +43,12 @@ const LANES = [
   { name: "brand and prefix", args: BRANDED, env: { SIGNATURE_BRAND: "Acme", SERVICE_PREFIX: "abc" } },
   { name: "simulation", args: SIMULATION, inBackground: true },
 ];
+
+/**
+ * Lanes that run at once, beside those in the background. More would take no less time, because three keep the cores busy, and
+ * would make the tests fail that wait for a limited time.
+ */
+const LANES_AT_ONCE = Math.max(3, os.availableParallelism());
 
 /** Tests whose failures do not come from the load of the machine, unless they take too long: they depend on their seeds. */
 const SEEDED_FILES = /\.property\.test\.ts$|^test\/simulation\//;
@@ -104,19 +111,26 @@ async function runLanes(options) {
   // Given servers cannot serve two runs at once.
   const oneByOne = (process.env.TEST_REDIS_URL ?? process.env.TEST_DATABASE_URL) !== undefined;
   const chromium = installChromium();
-  const start = async (lane, index) => {
+  const start = async (lane) => {
     if (lane.needsChromium) await chromium;
-    const result = await mocha({ ...lane, args: [...lane.args, ...options] }, { later: index > 0 });
+    const result = await mocha({ ...lane, args: [...lane.args, ...options] }, { later: lane !== LANES[0] });
     return { lane, ...result };
   };
   say(
     `lanes ${LANES.map(({ name }) => name).join(", ")}; the output of the others follows that of the first`,
   );
-  const results = [];
-  if (oneByOne) for (const [index, lane] of LANES.entries()) results.push(await start(lane, index));
-  else results.push(...(await Promise.all(LANES.map(start))));
+  const inBackground = LANES.filter((lane) => lane.inBackground === true && !oneByOne);
+  const waiting = LANES.filter((lane) => !inBackground.includes(lane));
+  const startWaiting = async () => {
+    const results = [];
+    for (let lane = waiting.shift(); lane !== undefined; lane = waiting.shift())
+      results.push(await start(lane));
+    return results;
+  };
+  const rows = Array.from({ length: oneByOne ? 1 : LANES_AT_ONCE }, startWaiting);
+  const results = await Promise.all([...rows, Promise.all(inBackground.map(start))]);
   printOutput();
-  return results;
+  return results.flat();
 }
 
 function isSeeded({ file, error }) {

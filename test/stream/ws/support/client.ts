@@ -173,7 +173,7 @@ export class Client {
   }
 
   /** Returns the first frame, received already or within the timeout, for which `wanted` is true. */
-  async next(wanted: (frame: Json) => boolean, timeoutMs = 4_000): Promise<Json> {
+  async next(wanted: (frame: Json) => boolean, timeoutMs = 10_000): Promise<Json> {
     const until = Date.now() + timeoutMs;
     for (;;) {
       const found = this.frames.find(wanted);
