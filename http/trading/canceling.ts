@@ -47,7 +47,7 @@ interface OrderEnds {
     orderIds: readonly string[],
     timeoutMs: number,
   ): Promise<ReadonlyMap<string, TerminalOrder>>;
-  /** True when an order was filled in the last five minutes, as far as it is known. */
+  /** True when an order was filled in the last five minutes, and the gateway has followed its ledger since. */
   wasFilled(traderId: string, wallet: string, orderId: string): boolean;
 }
 

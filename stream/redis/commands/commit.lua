@@ -25,7 +25,7 @@ local function after(seq, resumed)
   return string.match(resumed, '^%d+') or string.format('%.0f', tonumber(seq) + 1)
 end
 -- Checks the seq of every change before the first write. `seqs` has the seq of each actor after its changes so far, and
--- `cursors` the cursor up to which its mailbox is trimmed.
+-- `cursors` its cursor, to which the commit that wrote it has trimmed the mailbox.
 local seqs, cursors = {}, {}
 for c = first, #ARGV, 10 do
   local a = tonumber(ARGV[c])

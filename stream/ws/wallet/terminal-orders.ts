@@ -24,16 +24,17 @@ const FILLED_HALF = 25_000;
 
 /** Values of the recent keys, in two halves, so that the older ones are forgotten at once. */
 class Recent<Value> {
+  readonly #intervalMs: number;
   readonly #half: number;
   #newer = new Map<string, Value>();
   #older = new Map<string, Value>();
-  readonly #timer: ReturnType<typeof setInterval>;
+  #timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** Keeps a value for one to two intervals, or less when more than `half` come in one. */
+  /** Keeps a value for one to two intervals, or less when more than `half` come in one; the last `half` are known in any case. */
   constructor(intervalMs: number, half: number) {
+    this.#intervalMs = intervalMs;
     this.#half = half;
-    this.#timer = setInterval(() => this.#forgetOlder(), intervalMs);
-    this.#timer.unref();
+    this.#forgetLater();
   }
 
   get(key: string): Value | undefined {
@@ -48,14 +49,21 @@ class Recent<Value> {
   #forgetOlder(): void {
     this.#older = this.#newer;
     this.#newer = new Map();
+    this.#forgetLater();
+  }
+
+  /** Each half has a whole interval, also after one that was full before. */
+  #forgetLater(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#forgetOlder(), this.#intervalMs).unref();
   }
 
   close(): void {
-    clearInterval(this.#timer);
+    clearTimeout(this.#timer);
   }
 }
 
-/** The orders of one ledger that were filled in the last five to ten minutes, at most 50,000. */
+/** The orders of one ledger that were filled in the last five to ten minutes, at most 50,000, which take some 7 MB. */
 export class RecentFills {
   /** The wallets of the orders. */
   readonly #filled = new Recent<string>(FILLED_MS, FILLED_HALF);

@@ -6,7 +6,7 @@ import type { TerminalOrder } from "../../../stream/ws/wallet/terminal-orders.js
 const ORDER = randomUUID();
 const TRADER = { traderId: randomUUID(), wallet: randomUUID() };
 
-/** Cancels an order that counts as filled in the last minutes, where the ledger has these orders open. */
+/** Cancels an order that counts as filled in the last five minutes, where the ledger has these orders open. */
 function cancel(open: readonly string[], ended: readonly TerminalOrder[]): ReturnType<Canceling["cancel"]> {
   const reply = {
     ok: true,
@@ -26,7 +26,7 @@ function cancel(open: readonly string[], ended: readonly TerminalOrder[]): Retur
   return new Canceling(parts as unknown as CancelingParts).cancel(TRADER, [ORDER]);
 }
 
-describe("a cancel of an order that was filled in the last minutes", () => {
+describe("a cancel of an order that was filled in the last five minutes", () => {
   it("is answered without the tables", async () => {
     expect(await cancel([], [])).to.deep.equal({
       canceled: [],

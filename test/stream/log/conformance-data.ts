@@ -98,6 +98,15 @@ export function dataConformance(fixture: Fixture): void {
       expect(found).to.deep.equal([{ actor, entries: [{ seq: 1, body: "entry 1" }], gap: false }]);
     });
 
+    it("remove nothing from the mailbox of an actor whose cursor stays", async () => {
+      const epoch = await fixture.take();
+      await fixture.log.append(partition, deliveries(3));
+      await fixture.commit(epoch, [entryAt(1, "0-1"), entryAt(2, "0-2")]);
+      await fixture.commit(epoch, [entryAt(3, "0-2")]);
+      const mailboxes = await fixture.log.readMailboxes([{ partition, actor, after: "0-0" }], 9);
+      expect(mailboxes.get(actor)?.map(({ id }) => id)).to.deep.equal(["0-3"]);
+    });
+
     it("can move the cursor alone", async () => {
       const epoch = await fixture.take();
       await fixture.log.append(partition, deliveries(2));

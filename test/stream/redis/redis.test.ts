@@ -3,6 +3,7 @@ import { Redis } from "ioredis";
 import { ledgerActor } from "../../../actors/actor.js";
 import { type Log, type Notification, QUARANTINE_MESSAGES } from "../../../stream/log/log.js";
 import { silentLogger } from "../../../stream/log/logger.js";
+import { MAX_INLINE_BYTES } from "../../../stream/log/notifications.js";
 import { RedisLog } from "../../../stream/redis/redis-log.js";
 import { type FreshRedis, freshRedis } from "../../support/servers.js";
 import { conformance } from "../log/conformance.js";
@@ -248,11 +249,13 @@ describe("the log on Redis", () => {
       }));
       await log.commit({ ownerships: [{ partition: "l1", epoch }], changes: [], departures });
       const database = new URL(redis.url).pathname.slice(1);
-      const texts = ["1\nl0 ledger:0 1\nx", "2\nm0 market:m0 1\ny\nm1 market:m1 1\ny"];
+      const tooLong = { to: actor, body: "z".repeat(MAX_INLINE_BYTES) };
+      await log.append("l0", [tooLong, { to: actor, body: "x" }]);
+      const texts = ["1\nl0 ledger:0 1\nx", "2\nm0 market:m0 1\ny\nm1 market:m1 1\ny", "3\nl0 ledger:0\n"];
       await until(() => expect(published).to.deep.equal(texts.map((text) => `${text}\n${database}`)));
       await earlier.unsubscribe(group);
       await log.append("l0", [{ to: actor, body: "x" }]);
-      expect(await admin.get(group), "notifications when no process listens").to.equal("2");
+      expect(await admin.get(group), "notifications when no process listens").to.equal("3");
       earlier.disconnect();
     });
 

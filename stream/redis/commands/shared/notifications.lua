@@ -7,8 +7,9 @@ local function newRecords(options)
   return { maxBytes = tonumber(maxBytes), database = database, bytes = 0, partitions = {}, byName = {} }
 end
 
--- Adds a record. `channel` is the one of its partition. The texts are lists of lines that are joined once, because each
--- join copies every body; the first line is left for the number of the notification.
+-- Adds a record. `channel` is the one of its partition. The texts are lists of lines, of which a body is one. They are
+-- joined when they are published, because each join copies every body; the first line is left for the number of the
+-- notification.
 local function addRecord(records, channel, partition, actor, position, body)
   local texts = records.byName[partition]
   if not texts then

@@ -14,7 +14,7 @@ function fill(orderId: string, remaining = 0): WalletOrderDelta {
 }
 
 describe("the ends of recent orders", () => {
-  beforeEach(() => mock.timers.enable({ apis: ["setInterval"] }));
+  beforeEach(() => mock.timers.enable({ apis: ["setTimeout"] }));
   afterEach(() => mock.timers.reset());
 
   it("are known for five to ten seconds", async () => {
@@ -42,6 +42,17 @@ describe("the ends of recent orders", () => {
     expect(fills.has(WALLET, "canceled")).to.equal(false);
     mock.timers.tick(300_000);
     expect(fills.has(WALLET, "filled")).to.equal(false);
+    fills.close();
+  });
+
+  it("are known for a whole interval after half of the fills of a ledger have come", () => {
+    const fills = new RecentFills();
+    mock.timers.tick(200_000);
+    for (let n = 0; n < 25_000; n += 1) fills.note(fill(String(n)));
+    mock.timers.tick(299_999);
+    expect(fills.has(WALLET, "0")).to.equal(true);
+    mock.timers.tick(1);
+    expect(fills.has(WALLET, "0")).to.equal(false);
     fills.close();
   });
 
