@@ -152,9 +152,10 @@ describe("a busy market page", function () {
       // The page is looked at in each frame: a wait for a locator looks only every half second after its first tries.
       const handle = await page.waitForFunction(() => {
         const buttons = [...document.querySelectorAll(".ladders button")];
-        const isShown = ({ textContent }: Element): boolean =>
-          ["0.620", "300", "bid"].every((text) => textContent.includes(text));
-        return buttons.some(isShown) && performance.now();
+        const isShown = buttons.some(({ textContent }) =>
+          ["0.620", "300", "bid"].every((text) => textContent.includes(text)),
+        );
+        return isShown && performance.now();
       });
       times.push(Math.round(Number(await handle.jsonValue())));
     }
