@@ -13,6 +13,7 @@ import { countStrays } from "../db/partitions/strays.js";
 import { keepMonths } from "../db/partitions/keep-months.js";
 import {
   finishEventAction,
+  recordFollowed,
   settleFinalEvents,
   unfinishedEventActions,
 } from "../db/queries/catalog/events.js";
@@ -102,11 +103,12 @@ function portsOf(parts: Parts): JobsOptions["ports"] {
       await invalidations.publish("event", settled);
     }
   };
-  /** Sends a step to markets of its event, by default to all of them. */
+  const steps = { exchange, recordFollowed: recordFollowed.bind(undefined, db) };
+  /** Sends a step to markets of its event, by default to all that have not taken it. */
   const takeStep = async (step: EventStep, marketIds?: readonly string[]): Promise<void> => {
     const markets = await allMarkets(db, { eventId: step.eventId });
     const receivers = markets.filter(({ marketId }) => marketIds?.includes(marketId) !== false);
-    const graded = await driveEventStep(exchange, step, receivers);
+    const graded = await driveEventStep(steps, step, receivers);
     for (const market of graded)
       await queue.enqueue({ ...market, eventId: step.eventId, remediating: false });
   };

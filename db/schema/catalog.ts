@@ -126,6 +126,11 @@ export const eventActions = pgTable(
     action: text({ enum: EVENT_ACTIONS }).notNull(),
     createdTs: moment().notNull(),
     doneTs: moment(),
+    /** Markets that have taken the action while others of the event have not. */
+    followed: uuid()
+      .array()
+      .notNull()
+      .default(sql`'{}'::uuid[]`),
   },
   (table) => [
     uniqueIndex("event_actions_unfinished")

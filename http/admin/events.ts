@@ -12,6 +12,7 @@ import {
   finishEventAction,
   listEvents,
   marketIdsOfEvents,
+  recordFollowed,
   stepEvent,
   type EventRecord,
   type EventStepOutcome,
@@ -81,7 +82,8 @@ function adminEventOnWire(event: EventRecord) {
 async function followStep(parts: AdminEventParts, step: EventStep, nowMs: number): Promise<void> {
   const { db, exchange, freshness, changes } = parts;
   const markets = await allMarkets(db, { eventId: step.eventId });
-  const graded = await driveEventStep(exchange, step, markets);
+  const steps = { exchange, recordFollowed: recordFollowed.bind(undefined, db) };
+  const graded = await driveEventStep(steps, step, markets);
   await finishEventAction(db, step.actionId, nowMs);
   await Promise.allSettled(
     graded.map((job) => parts.enqueueSettlement({ ...job, eventId: step.eventId, remediating: false })),

@@ -15,6 +15,8 @@ export interface EventStep {
   readonly actionId: number;
   readonly eventId: string;
   readonly action: EventAction;
+  /** Markets that have taken the step, and do not receive it again. */
+  readonly followed?: readonly string[];
 }
 
 /** A market of an event, with its kind of void. */
@@ -39,18 +41,25 @@ const PARALLEL = 16;
 /** Time that a market remembers its answer, longer than the sweep takes to send a step again, in ms. */
 const REMEMBER_MS = 60_000;
 
+export interface EventStepPorts {
+  readonly exchange: Pick<Exchange, "market">;
+  /** Records that these markets have taken a step that others have not. They remember its command for a minute only. */
+  readonly recordFollowed: (step: EventStep, marketIds: readonly string[]) => Promise<void>;
+}
+
 /**
- * Sends the step to every market of the event. A market whose own state does not allow it stays as it is: a graded
- * market does not open. Returns the markets that a canceled event leaves to be settled. Throws `Unavailable` when some
- * market did not answer; the step may be sent again.
+ * Sends the step to every market of the event that has not taken it. A market whose own state does not allow it stays as it
+ * is: a graded market does not open. Returns the markets that a canceled event leaves to be settled. Throws `Unavailable`
+ * when some market did not answer; the step may be sent again.
  */
 export async function driveEventStep(
-  exchange: Exchange,
+  { exchange, recordFollowed }: EventStepPorts,
   step: EventStep,
   markets: readonly EventMarket[],
 ): Promise<readonly { marketId: string; settlementId: string }[]> {
   const graded: { marketId: string; settlementId: string }[] = [];
-  const waiting = [...markets];
+  const followed: string[] = [];
+  const waiting = markets.filter(({ marketId }) => step.followed?.includes(marketId) !== true);
   const sendToNext = async (): Promise<void> => {
     for (let market = waiting.pop(); market !== undefined; market = waiting.pop()) {
       const { marketId, voids } = market;
@@ -59,20 +68,25 @@ export async function driveEventStep(
         actions: STEPS[step.action],
         byEvent: true,
       });
-      if (step.action !== "cancel" || voids !== "PUSH") continue;
-      const push = { kind: "grade", settlementId: randomUUID(), grade: { kind: "PUSH" } } as const;
-      const reply = await send(exchange, step, marketId, push);
-      if (reply.ok && reply.kind === "settlement")
-        graded.push({ marketId, settlementId: reply.settlementId });
+      if (step.action === "cancel" && voids === "PUSH") {
+        const push = { kind: "grade", settlementId: randomUUID(), grade: { kind: "PUSH" } } as const;
+        const reply = await send(exchange, step, marketId, push);
+        if (reply.ok && reply.kind === "settlement")
+          graded.push({ marketId, settlementId: reply.settlementId });
+      }
+      followed.push(marketId);
     }
   };
-  await Promise.all(Array.from({ length: PARALLEL }, sendToNext));
-  return graded;
+  const outcomes = await Promise.allSettled(Array.from({ length: PARALLEL }, sendToNext));
+  const failed = outcomes.find((outcome) => outcome.status === "rejected");
+  if (failed === undefined) return graded;
+  if (followed.length > 0) await recordFollowed(step, followed);
+  throw failed.reason;
 }
 
 /** Sends a command of a step to a market. The command id makes a repeat of the step take effect once. */
 async function send(
-  exchange: Exchange,
+  exchange: EventStepPorts["exchange"],
   step: EventStep,
   marketId: string,
   command: MarketCommand,

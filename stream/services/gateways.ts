@@ -210,20 +210,25 @@ export class ExpiredGateways {
     }
   }
 
-  /** Cancels the orders of every armed wallet. A repeat, here or in another process, changes nothing. */
+  /**
+   * Cancels the orders of every armed wallet. A repeat, here or in another process, changes nothing. A wallet whose ledger does
+   * not answer waits for the next check, and a canceled one leaves the list at once, because its ledger forgets the command.
+   */
   async #cancelFor(gateway: string): Promise<void> {
     const { redis, keys } = this.#connection;
-    const armed = await redis.hgetall(keys.armed(gateway));
-    await Promise.all(
-      Object.entries(armed).map(([wallet, traderId]) =>
-        this.#options.exchange.ledger(
+    const armed = Object.entries(await redis.hgetall(keys.armed(gateway)));
+    const outcomes = await Promise.allSettled(
+      armed.map(async ([wallet, traderId]) => {
+        await this.#options.exchange.ledger(
           ledgerShardOf(traderId),
           { kind: "cancelAll", wallet, filter: {}, reason: "DISCONNECTED" },
           { id: commandId(gateway, wallet), rememberMs: REMEMBER_MS },
-        ),
-      ),
+        );
+        await redis.hdel(keys.armed(gateway), wallet);
+      }),
     );
-    await redis.del(keys.armed(gateway));
+    const failed = outcomes.find((outcome) => outcome.status === "rejected");
+    if (failed !== undefined) throw failed.reason;
     await redis.srem(keys.expiredGateways(), gateway);
   }
 }

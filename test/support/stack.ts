@@ -14,6 +14,7 @@ import { Projector } from "../../db/projection/projector.js";
 import {
   finishEventAction,
   settleFinalEvents,
+  recordFollowed,
   unfinishedEventActions,
 } from "../../db/queries/catalog/events.js";
 import { allMarkets, unsettledMarkets } from "../../db/queries/catalog/markets.js";
@@ -298,6 +299,7 @@ async function startBackground(
       await invalidations.publish("event", eventId);
     }
   };
+  const steps = { exchange, recordFollowed: recordFollowed.bind(undefined, db) };
   const jobs = await startJobs({
     redisUrl: log.url,
     exchange,
@@ -310,7 +312,7 @@ async function startBackground(
       sendLostSteps: () => Promise.resolve(),
       unfinishedSteps: (beforeTs) => unfinishedEventActions(db, beforeTs),
       async finishStep(step) {
-        await driveEventStep(exchange, step, await allMarkets(db, { eventId: step.eventId }));
+        await driveEventStep(steps, step, await allMarkets(db, { eventId: step.eventId }));
         await finishEventAction(db, step.actionId, clock.now());
       },
       tradersToRestrict: async () =>

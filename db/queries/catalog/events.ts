@@ -238,6 +238,19 @@ export async function stepEvent(db: Queries, step: EventStep): Promise<EventStep
   return { ok: true, event, pending };
 }
 
+/** Records that these markets have taken an action that others of the event have not. */
+export async function recordFollowed(
+  db: Queries,
+  { actionId }: Pick<PendingEventAction, "actionId">,
+  marketIds: readonly string[],
+): Promise<void> {
+  const { followed } = eventActions;
+  await db
+    .update(eventActions)
+    .set({ followed: sql`${followed} || ${sql.param(marketIds, followed)}` })
+    .where(eq(eventActions.actionId, actionId));
+}
+
 /** Records that the markets have taken the action, and deletes actions that were finished long ago. */
 export async function finishEventAction(db: Queries, actionId: number, nowTs: number): Promise<void> {
   await db.delete(eventActions).where(lt(eventActions.doneTs, nowTs - KEEP_ACTIONS_MS));

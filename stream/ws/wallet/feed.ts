@@ -10,6 +10,8 @@ import { type PrivateBatch, type WalletBase, type WalletDelta, WalletFold } from
 
 /** Number of batches per channel that are kept for resumes. */
 const KEPT_BATCHES = 2_000;
+/** Number of batches that wait for a market. With more, the feed fails, and its sockets begin again with a snapshot. */
+const MAX_PENDING = 10_000;
 const RETRY_MS = 250;
 const EMPTY_WALLET = { orders: { seq: 0, open: [] }, positions: { seq: 0, positions: [] } };
 
@@ -19,7 +21,7 @@ export interface WalletSource {
   readonly snapshot: () => Promise<WalletBase>;
   readonly market: (marketId: string) => Promise<MarketIdentity | undefined>;
   readonly onError: (error: unknown) => void;
-  /** Called once when a batch cannot be folded: the feed then stays closed. */
+  /** Called once when a batch cannot be folded, or too many wait for a market: the feed then stays closed. */
   readonly onFailed: (error: unknown) => void;
 }
 
@@ -55,8 +57,10 @@ export class WalletFeed {
 
   /** Adds the deltas of this wallet from one batch of its ledger. */
   push(batch: Batch<WalletDelta>): void {
+    if (this.#closed) return;
     this.#pending.push(batch);
     if (!this.#draining) this.#drainOrFail();
+    else if (this.#pending.length > MAX_PENDING) this.#fail(new Error("too many batches wait for a market"));
   }
 
   /** Calls `listener` with every batch from now on, until the returned function is called. */
@@ -128,9 +132,14 @@ export class WalletFeed {
     try {
       this.#drain();
     } catch (error) {
-      this.close();
-      this.#source.onFailed(error);
+      this.#fail(error);
     }
+  }
+
+  #fail(error: unknown): void {
+    this.close();
+    this.#pending.length = 0;
+    this.#source.onFailed(error);
   }
 
   /** Folds the pending batches. A batch that names an unknown market waits until that market is loaded. */

@@ -21,7 +21,7 @@ import { connect, disconnect, type Database } from "../../../db/database.js";
 import { migrate } from "../../../db/migrate.js";
 import { journalOf } from "../../../db/projection/journal.js";
 import { Projector } from "../../../db/projection/projector.js";
-import { finishEventAction, stepEvent } from "../../../db/queries/catalog/events.js";
+import { finishEventAction, recordFollowed, stepEvent } from "../../../db/queries/catalog/events.js";
 import { lostEventActions, sendLostAction } from "../../../db/queries/catalog/lost-actions.js";
 import { allMarkets } from "../../../db/queries/catalog/markets.js";
 import { projectedPositions, waitProjected } from "../../../db/queries/projected.js";
@@ -269,6 +269,10 @@ export class WentBack {
     return item;
   }
 
+  get #steps() {
+    return { exchange: this.#exchange, recordFollowed: recordFollowed.bind(undefined, this.db) };
+  }
+
   /** Takes an action on an event, as the route of operators does. */
   async actOnEvent(eventId: string, action: EventAction, from: EventStatus, to: EventStatus): Promise<void> {
     const nowTs = Date.now();
@@ -276,7 +280,7 @@ export class WentBack {
       stepEvent(tx, { eventId, action, from: [from], to, nowTs }),
     );
     if (!outcome.ok) throw new Error(outcome.refusal);
-    await driveEventStep(this.#exchange, outcome.pending, await allMarkets(this.db, { eventId }));
+    await driveEventStep(this.#steps, outcome.pending, await allMarkets(this.db, { eventId }));
     await finishEventAction(this.db, outcome.pending.actionId, Date.now());
   }
 
@@ -295,7 +299,7 @@ export class WentBack {
           sendLostAction(this.db, action, sought, async (marketIds) => {
             const markets = await allMarkets(this.db, { eventId: action.eventId });
             const lost = markets.filter(({ marketId }) => marketIds.includes(marketId));
-            await driveEventStep(this.#exchange, action, lost);
+            await driveEventStep(this.#steps, action, lost);
             receivers.push(...marketIds);
           }),
       },

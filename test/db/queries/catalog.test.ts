@@ -12,6 +12,7 @@ import {
   marketIdsOfEvents,
   settleFinalEvents,
   stepEvent,
+  recordFollowed,
   unfinishedEventActions,
 } from "../../../db/queries/catalog/events.js";
 import { marketArchive, removableMarkets } from "../../../db/queries/catalog/removed-markets.js";
@@ -133,6 +134,10 @@ describe("queries of the catalog", () => {
     expect((await unfinishedEventActions(db, NOW + 1)).map((action) => action.actionId)).to.deep.equal([
       actionId,
     ]);
+    const [first, second] = [randomUUID(), randomUUID()];
+    await recordFollowed(db, { actionId }, [first]);
+    await recordFollowed(db, { actionId }, [second]);
+    expect((await unfinishedEventActions(db, NOW + 1))[0]?.followed).to.deep.equal([first, second]);
     await finishEventAction(db, actionId, NOW + 2);
     expect(await step("close", NOW)).to.deep.include({ ok: false, refusal: "INVALID_TRANSITION" });
 

@@ -2,15 +2,24 @@ import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import type { MarketCommand, MarketReply } from "../../../actors/market/commands.js";
 import type { Voids } from "../../../actors/market/types.js";
-import { driveEventStep, type EventAction, type EventMarket } from "../../../stream/jobs/event-actions.js";
-import { Unavailable, type AskOptions, type Exchange } from "../../../stream/log/ports.js";
+import {
+  driveEventStep,
+  type EventAction,
+  type EventMarket,
+  type EventStep,
+  type EventStepPorts,
+} from "../../../stream/jobs/event-actions.js";
+import { Unavailable, type AskOptions } from "../../../stream/log/ports.js";
 import { createMarket, marketDefinition } from "../../support/exchange/commands.js";
 import { ActorNetwork } from "../../support/exchange/network.js";
 
-/** Real market actors in memory, which answer a repeated command id with the first answer. */
-class Markets implements Exchange {
+/** Real market actors in memory, which answer a repeated command id with the first answer until they forget it. */
+class Markets implements EventStepPorts {
   /** Kinds of the lifecycle deltas so far. */
   readonly transitions: string[] = [];
+  /** Markets that took a step which others did not answer. */
+  readonly followed: string[] = [];
+  readonly exchange = { market: this.market.bind(this) };
   failing: string | undefined;
   readonly #answers = new Map<string, MarketReply>();
   readonly #network = new ActorNetwork({
@@ -44,8 +53,13 @@ class Markets implements Exchange {
     return Promise.resolve(answer);
   }
 
-  ledger(): Promise<never> {
-    return Promise.reject(new Error("an event step sent a command to a ledger"));
+  recordFollowed(_step: EventStep, marketIds: readonly string[]): Promise<void> {
+    this.followed.push(...marketIds);
+    return Promise.resolve();
+  }
+
+  forgetAnswers(): void {
+    this.#answers.clear();
   }
 }
 
@@ -110,5 +124,18 @@ describe("event steps", () => {
     markets.failing = undefined;
     await driveEventStep(markets, finalise, [first, second]);
     expect(markets.transitions).to.deep.equal(["END", "CLOSE", "END", "CLOSE"]);
+  });
+
+  it("leave the markets alone that took them before another did not answer, however long ago", async () => {
+    const [first, second] = [markets.add("PUSH"), markets.add("PUSH")];
+    const open = step("open");
+    markets.failing = second.marketId;
+    await driveEventStep(markets, open, [first, second]).catch(() => undefined);
+    expect(markets.followed).to.deep.equal([first.marketId]);
+    await markets.market(first.marketId, { kind: "lifecycle", actions: ["close"] });
+    markets.failing = undefined;
+    markets.forgetAnswers();
+    await driveEventStep(markets, { ...open, followed: markets.followed }, [first, second]);
+    expect(markets.state(first).status).to.equal("CLOSED");
   });
 });

@@ -4,6 +4,7 @@ import { ledgerActor } from "../../../actors/actor.js";
 import { type Log, type Notification, QUARANTINE_MESSAGES } from "../../../stream/log/log.js";
 import { silentLogger } from "../../../stream/log/logger.js";
 import { MAX_INLINE_BYTES } from "../../../stream/log/notifications.js";
+import { Keys } from "../../../stream/redis/keys.js";
 import { RedisLog } from "../../../stream/redis/redis-log.js";
 import { type FreshRedis, freshRedis } from "../../support/servers.js";
 import { conformance } from "../log/conformance.js";
@@ -119,6 +120,22 @@ describe("the log on Redis", () => {
       const keys = (await admin.keys("*")).filter((key) => !key.includes(":rings:"));
       expect(keys).to.have.length(8);
       for (const key of keys) expect(key.startsWith(`${redis.prefix}{l0}:`), key).to.equal(true);
+    });
+
+    it("forgets the clock of a process that has ended when another one records its own", async () => {
+      const log = await open();
+      const key = new Keys(redis.prefix).hostClocks();
+      const report = (name: string) =>
+        log.time({ name, engineMs: undefined, confirmed: 0, hostDifferenceMs: 7_000 });
+      await report("live");
+      await admin.hset(key, {
+        ended: `7000 ${Date.now() - 100_000}`,
+        "ahead of a clock": `7000 ${Date.now() + 100_000}`,
+      });
+      await report("live");
+      expect(await admin.hlen(key)).to.equal(3);
+      await report("new");
+      expect((await admin.hkeys(key)).sort()).to.deep.equal(["live", "new"]);
     });
 
     it("sends its scripts again when the server has lost them", async () => {

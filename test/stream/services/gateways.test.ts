@@ -23,6 +23,8 @@ describe("cancel on disconnect of a gateway that dies", function () {
   let client: Redis;
   let canceled: Cancel[];
   let failures: number;
+  /** A wallet whose ledger does not answer. */
+  let failing: string | undefined;
   let lost: number;
   let errors: unknown[];
   const closing: (() => Promise<void>)[] = [];
@@ -32,7 +34,7 @@ describe("cancel on disconnect of a gateway that dies", function () {
   beforeEach(async () => {
     redis = await freshRedis();
     client = new Redis(redis.url);
-    [canceled, failures, lost, errors] = [[], 0, 0, []];
+    [canceled, failures, failing, lost, errors] = [[], 0, undefined, 0, []];
   });
 
   afterEach(async () => {
@@ -66,7 +68,7 @@ describe("cancel on disconnect of a gateway that dies", function () {
         if (command.kind !== "cancelAll") throw new Error(`the command is ${command.kind}`);
         expect(command).to.include({ reason: "DISCONNECTED" });
         failures -= 1;
-        if (failures >= 0) return Promise.reject(new Unavailable("no answer"));
+        if (failures >= 0 || command.wallet === failing) return Promise.reject(new Unavailable("no answer"));
         canceled.push({ shard, wallet: command.wallet, id: options?.id });
         return Promise.resolve({ ok: true, kind: "cancels", queued: [], unknown: [] });
       },
@@ -212,6 +214,21 @@ describe("cancel on disconnect of a gateway that dies", function () {
     await ended();
     expect(await armedAt("second")).to.deep.equal({ w: ann });
     expect(canceled.map(({ wallet }) => wallet)).to.deep.equal(["w"]);
+  });
+
+  it("cancels once for each other wallet while the ledger of one does not answer", async () => {
+    failing = "w";
+    const dying = lease(() => "dying");
+    await dying.arm("w", ann);
+    await dying.arm("v", bob);
+    await dying.close();
+    startChecks();
+    await untilWithin(12_000, () => errors.length >= 2);
+    expect(canceled.map(({ wallet }) => wallet)).to.deep.equal(["v"]);
+    expect(await armedAt("dying")).to.deep.equal({ w: ann });
+    failing = undefined;
+    await untilWithin(3_000, () => canceled.length > 1);
+    expect(canceled.map(({ wallet }) => wallet)).to.deep.equal(["v", "w"]);
   });
 
   it("tries again when a ledger does not answer", async () => {

@@ -10,7 +10,14 @@ local record = redis.call('HMGET', KEYS[1], 'held', 'confirmed', 'engine', 'last
 local held, confirmed = record[1] or '0', record[2] or '0'
 if ARGV[2] ~= '' and ARGV[3] == confirmed then redis.call('HSET', KEYS[1], 'engine', ARGV[2]) end
 if ARGV[4] ~= '' then
-  redis.call('HSET', KEYS[2], ARGV[1], ARGV[4] .. ' ' .. now)
+  if redis.call('HSET', KEYS[2], ARGV[1], ARGV[4] .. ' ' .. now) == 1 then
+    -- A process that has ended removes no record. One that runs writes its own again each second.
+    local records = redis.call('HGETALL', KEYS[2])
+    for i = 1, #records, 2 do
+      local at = tonumber(string.match(records[i + 1], ' (%d+)$'))
+      if at == nil or math.abs(tonumber(now) - at) > 60000 then redis.call('HDEL', KEYS[2], records[i]) end
+    end
+  end
 else
   redis.call('HDEL', KEYS[2], ARGV[1])
 end

@@ -83,6 +83,24 @@ describe("the feed of a wallet", () => {
     feed.close();
   });
 
+  it("fails when ten thousand batches wait for a market that cannot be read", async () => {
+    const failures: unknown[] = [];
+    const feed = new WalletFeed({
+      snapshot: () => Promise.resolve(WALLET),
+      market: () => Promise.reject(new Error("the database is away")),
+      onError: () => undefined,
+      onFailed: (error) => failures.push(error),
+    });
+    await feed.ready;
+    const position = { type: "position", wallet: "w", marketId: "m", currency: "CASH", outcome: 0 } as const;
+    for (let seq = 1; seq <= 10_002; seq += 1) {
+      expect(failures, `before batch ${seq}`).to.have.length(seq === 10_002 ? 1 : 0);
+      feed.push({ ts: seq, deltas: [{ ...position, seq, qty: contracts(1), cost: millicents(1) }] });
+    }
+    expect(String(failures[0])).to.contain("too many batches wait for a market");
+    expect(failures).to.have.length(1);
+  });
+
   it("does not need an order that was amended and canceled between two pages of its wallet", async () => {
     const pageSeqs = [1, 4].map((seq) => ({ orders: seq, positions: 0 }));
     const feed = feedOf({ ...WALLET, orders: { seq: 1, open: [openOrder("kept")] }, pageSeqs });

@@ -1,0 +1,1 @@
+ALTER TABLE "event_actions" ADD COLUMN "followed" uuid[] DEFAULT '{}'::uuid[] NOT NULL;
