@@ -20,6 +20,10 @@ class Markets implements EventStepPorts {
   /** Markets that took a step which others did not answer. */
   readonly followed: string[] = [];
   readonly exchange = { market: this.market.bind(this) };
+  readonly recordFollowed = (_step: EventStep, marketIds: readonly string[]): Promise<void> => {
+    this.followed.push(...marketIds);
+    return Promise.resolve();
+  };
   failing: string | undefined;
   readonly #answers = new Map<string, MarketReply>();
   readonly #network = new ActorNetwork({
@@ -51,11 +55,6 @@ class Markets implements EventStepPorts {
     const answer = this.#answers.get(id) ?? this.#decide(marketId, command);
     this.#answers.set(id, answer);
     return Promise.resolve(answer);
-  }
-
-  recordFollowed(_step: EventStep, marketIds: readonly string[]): Promise<void> {
-    this.followed.push(...marketIds);
-    return Promise.resolve();
   }
 
   forgetAnswers(): void {
