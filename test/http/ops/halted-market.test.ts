@@ -50,7 +50,7 @@ describe("trading while a market is halted", function () {
     await stack.stop();
   });
 
-  /** Names the market as halted. Its actor goes on, so that an order of which it hears ends. */
+  /** Names the market as halted. Its actor goes on, so that an order ends whose cancel it receives. */
   async function setHalted(isHalted: boolean): Promise<void> {
     const [key, actor] = [new Keys().halted(), marketActor(halted.marketId)];
     await (isHalted ? redis.hset(key, actor, "a broken rule") : redis.hdel(key, actor));
