@@ -3,22 +3,14 @@
  * section 5.16).
  */
 
-import { ledgerOf, marketActor } from "../../actors/actor.js";
+import { ledgerOf } from "../../actors/actor.js";
 import type { LedgerCommand } from "../../actors/ledger/commands.js";
 import { contracts } from "../../actors/units.js";
 import { findOrder } from "../../db/queries/trading/orders.js";
-import { Unavailable } from "../../stream/log/ports.js";
 import type { KeyCaller } from "../request/callers.js";
 import { Refused } from "../request/errors.js";
 import { refuseInMaintenance } from "../reference/maintenance.js";
-import {
-  HALTED,
-  readOrderPrice,
-  refuseMarket,
-  refuseQty,
-  termsOf,
-  type OrderRefusal,
-} from "./order-rules.js";
+import { readOrderPrice, refuseMarket, refuseQty, termsOf, type OrderRefusal } from "./order-rules.js";
 import type { TradingParts } from "./trading.js";
 import { sendToLedger, type Trader } from "./ledger-client.js";
 
@@ -43,7 +35,7 @@ function accepted<Value extends object>(checked: Value | OrderRefusal): Value {
 
 /**
  * Amends an open order and returns its id, which is a new one after a replacement. Refuses `ORDER_NOT_FOUND` for an order
- * that is not open, `SYSTEM_LOCKED`, and all that a placement of the amended order would be refused for. Throws `Unavailable`.
+ * that is not open, `SYSTEM_LOCKED`, and all that a placement of the amended order would be refused for.
  */
 export async function amendOrder(
   parts: AmendingParts,
@@ -63,7 +55,6 @@ export async function amendOrder(
   const order = await findOrder(db, wallet, orderId);
   const market = order === undefined ? undefined : await reference.market(order.marketId);
   if (order === undefined || market === undefined) throw new Refused("ORDER_NOT_FOUND");
-  if (exchange.isHalted(marketActor(market.marketId))) throw new Unavailable(HALTED);
   // An order may shrink in a market that takes no orders; without a replacement the ledger does no more than that.
   const closed = refuseMarket(market);
   const replacement =

@@ -4,7 +4,7 @@
  */
 
 import { randomUUID } from "node:crypto";
-import { ledgerOf, marketActor } from "../../actors/actor.js";
+import { ledgerOf } from "../../actors/actor.js";
 import type { LedgerCommand, LedgerReply, OrderFilter } from "../../actors/ledger/commands.js";
 import type { OpenOrder, OrderStatus } from "../../actors/ledger/types.js";
 import type { Currency } from "../../actors/market/types.js";
@@ -15,8 +15,8 @@ import type { TerminalOrder } from "../../stream/ws/wallet/terminal-orders.js";
 import type { Reference } from "../reference/reference.js";
 import { Refused } from "../request/errors.js";
 import type { Freshness } from "./freshness.js";
-import { readHoldings, sendToLedger, type Trader } from "./ledger-client.js";
-import { HALTED, requireBatch } from "./order-rules.js";
+import { sendToLedger, type Trader } from "./ledger-client.js";
+import { requireBatch } from "./order-rules.js";
 import { SharedRuns } from "./shared-runs.js";
 
 /** Result of canceling orders by id. */
@@ -105,8 +105,7 @@ export class Canceling {
   /**
    * Cancels all of the wallet's orders in a scope, and returns the number of cancels that are queued. Requests for the same
    * scope that come while one is on its way share the next one, because each of them would queue all cancels again.
-   * Refuses `INVALID_QUERY` for a scope that names unknown things, or things that do not belong together. Throws `Unavailable`
-   * when orders are in a halted market; all others are canceled then.
+   * Refuses `INVALID_QUERY` for a scope that names unknown things, or things that do not belong together.
    */
   async cancelAll(
     trader: Trader,
@@ -118,37 +117,10 @@ export class Canceling {
     const command: LedgerCommand = { kind: "cancelAll", wallet: trader.wallet, filter, reason };
     const { exchange } = this.parts;
     return this.cancels.run(JSON.stringify(command), async () => {
-      // A client who has disconnected sends no further cancel, so its orders in a halted market end when that is repaired.
-      const { halted, others } =
-        reason === undefined ? await this.openOrders(trader, filter) : { halted: [], others: [] };
-      const inOthers = { ...filter, marketIds: [...new Set(others.map(({ marketId }) => marketId))] };
-      const sent = halted.length === 0 ? command : { ...command, filter: inOthers };
-      const reply = await sendToLedger(exchange, trader.traderId, sent, "cancels", commandId);
-      if (halted.length > 0) throw new Unavailable(HALTED);
+      const reply = await sendToLedger(exchange, trader.traderId, command, "cancels", commandId);
       // A ledger of an earlier build lists all orders and counts none.
       return reply.count ?? reply.queued.length;
     });
-  }
-
-  /**
-   * Returns the open orders of a wallet in a scope, apart by whether their market is halted; none while no market is. A cancel
-   * of the first would stay in a mailbox that nobody empties, and so would each repeat.
-   */
-  private async openOrders(
-    { traderId, wallet }: Trader,
-    { marketIds, outcome, currency }: OrderFilter = {},
-  ): Promise<{ readonly halted: readonly OpenOrder[]; readonly others: readonly OpenOrder[] }> {
-    const { exchange } = this.parts;
-    if (!exchange.haltsMarkets) return { halted: [], others: [] };
-    const { orders } = await readHoldings(exchange, traderId, wallet);
-    const chosen = orders.open.filter(
-      (order) =>
-        marketIds?.includes(order.marketId) !== false &&
-        (outcome?.outcome ?? order.outcome) === order.outcome &&
-        (currency ?? order.currency) === order.currency,
-    );
-    const isHalted = ({ marketId }: OpenOrder): boolean => exchange.isHalted(marketActor(marketId));
-    return { halted: chosen.filter(isHalted), others: chosen.filter((order) => !isHalted(order)) };
   }
 
   /** Queues cancels and returns the status of each order. `byThis`: the order was open, and this cancel ended it. */
@@ -157,17 +129,13 @@ export class Canceling {
     orderIds: readonly string[],
     commandId: string,
   ): Promise<Map<string, { readonly status: OrderStatus | undefined; readonly byThis: boolean }>> {
+    const command: LedgerCommand = { kind: "cancel", wallet: trader.wallet, orderIds };
     const { exchange, orderEnds } = this.parts;
-    const halted = new Set((await this.openOrders(trader)).halted.map(({ orderId }) => orderId));
-    const reached = orderIds.filter((orderId) => !halted.has(orderId));
-    const command: LedgerCommand = { kind: "cancel", wallet: trader.wallet, orderIds: reached };
     // An order can end before the answer is here.
     const unfollow = await orderEnds.followOrders(trader.traderId);
     try {
       const reply = await sendToLedger(exchange, trader.traderId, command, "cancels", commandId);
-      const statuses = await this.statusesAfter(trader, reached, reply);
-      if (reached.length < orderIds.length) throw new Unavailable(HALTED);
-      return statuses;
+      return await this.statusesAfter(trader, orderIds, reply);
     } finally {
       unfollow();
     }

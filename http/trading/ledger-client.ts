@@ -200,7 +200,7 @@ export function readHoldings(
   exchange: Ledgers,
   traderId: string,
   wallet: string,
-  rest?: (ms: number) => Promise<void>,
+  rest: (ms: number) => Promise<void>,
 ): Promise<Holdings> {
   return readWalletBase(walletQueries(exchange, ledgerShardOf(traderId), wallet), rest);
 }

@@ -26,10 +26,6 @@ export interface OrderRefusal {
   readonly reason: string;
 }
 
-/** Cause of the refusal of what a halted market would have to do. */
-export const HALTED =
-  "the market is halted by an error: its orders stay as they are until an operator has repaired it; try again then";
-
 /** Market of an order, and the outcome of the order in it. */
 export interface Market {
   readonly record: MarketRecord;

@@ -4,14 +4,14 @@
  */
 
 import { randomUUID } from "node:crypto";
-import { ledgerOf, marketActor } from "../../actors/actor.js";
+import { ledgerOf } from "../../actors/actor.js";
 import type { Formats } from "../../actors/format.js";
 import { CLIENT_ID_MS } from "../../actors/limits.js";
 import type { LedgerCommand } from "../../actors/ledger/commands.js";
 import type { Limits } from "../../actors/ledger/types.js";
 import { parsePrice } from "../../actors/units.js";
 import { findOrders, findOrdersByClientIds } from "../../db/queries/trading/orders.js";
-import { type Answered, Unavailable } from "../../stream/log/ports.js";
+import type { Answered } from "../../stream/log/ports.js";
 import { refuseInMaintenance } from "../reference/maintenance.js";
 import {
   isRefusal,
@@ -26,16 +26,7 @@ import {
   type Recalled,
 } from "./placement-answer.js";
 import { isSame, lookUpClientIds } from "./first-orders.js";
-import {
-  checkOrder,
-  HALTED,
-  marketOf,
-  refuseQty,
-  requestOf,
-  requireBatch,
-  type Market,
-  type OrderRefusal,
-} from "./order-rules.js";
+import { checkOrder, marketOf, refuseQty, requestOf, requireBatch, type Market } from "./order-rules.js";
 import type { PlaceOrder } from "../surface-a/schemas/orders.js";
 import { idFrom } from "../request/command-ids.js";
 import type { OrderIds, PlacingRequest } from "./order-ids.js";
@@ -57,12 +48,6 @@ export interface TradingParts extends CancelingParts {
   readonly limits: Limits;
   /** Format that all processes read. */
   readonly formats: Formats;
-}
-
-const HALTED_REFUSAL = { code: "UNAVAILABLE", reason: HALTED } as const satisfies OrderRefusal;
-
-function isHalted(checked: CheckedOrder): boolean {
-  return isRefusal(checked) && checked.code === HALTED_REFUSAL.code;
 }
 
 /** Places the orders of traders, and cancels them. */
@@ -104,11 +89,7 @@ export class Trading {
     const checked = await this.check(placement);
     await refuseInMaintenance(this.parts.reference);
     const mayPlace = !(atomic && checked.some(isRefusal));
-    const passed = mayPlace ? checked.filter(isRequest) : [];
-    // Such an answer is not remembered, so that the same request can be sent again.
-    if (passed.length === 0 && checked.every((order) => isRequest(order) || isHalted(order)))
-      throw new Unavailable(HALTED);
-    return { own: ownAnswers(checked), passed };
+    return { own: ownAnswers(checked), passed: mayPlace ? checked.filter(isRequest) : [] };
   }
 
   /**
@@ -142,17 +123,11 @@ export class Trading {
       const found = markets.get(order.outcomeId) ?? marketOf(this.parts.reference, order.outcomeId);
       markets.set(order.outcomeId, found);
       const market = await found;
-      const result = this.isHalted(market)
-        ? HALTED_REFUSAL
-        : checkOrder(order, this.orderIdOf(placement, index), market, grid);
+      const result = checkOrder(order, this.orderIdOf(placement, index), market, grid);
       if (!isRefusal(result) || market === undefined) return result;
       return (await this.recall(trader, order, market)) ?? result;
     });
     return Promise.all(checked);
-  }
-
-  private isHalted(market: Market | undefined): boolean {
-    return market !== undefined && this.parts.exchange.isHalted(marketActor(market.record.marketId));
   }
 
   /** Returns the first answer when a refused order repeats an accepted one by its `clientId`. */

@@ -105,14 +105,6 @@ export class LogExchange implements GatewayExchange {
     return this.askOnce(ledgerActor(shard), command, options) as Promise<Answered<LedgerReply>>;
   }
 
-  isHalted(actor: ActorId): boolean {
-    return this.guard.halted.has(actor);
-  }
-
-  get haltsMarkets(): boolean {
-    return [...this.guard.halted.keys()].some((actor) => actor.startsWith("market:"));
-  }
-
   /** Sends any command to any actor and resolves with its answer; see `Exchange`. */
   async ask(actor: ActorId, command: unknown, options?: AskOptions): Promise<unknown> {
     return (await this.askOnce(actor, command, options)).reply;
@@ -126,8 +118,6 @@ export class LogExchange implements GatewayExchange {
     }
     const refusal = this.guard.refusalOf({ opensOrders: opensOrders(command) });
     if (refusal !== undefined) return Promise.reject(new NotSent(refusal));
-    if (this.guard.halted.has(actor))
-      return Promise.reject(new NotSent(`${actor} is halted by an error; try again when it is repaired`));
     const { id = newId(), timeoutMs = DEFAULT_TIMEOUT_MS, rememberMs, isAnswer = () => true } = options;
     const notAfterMs = clock.now() + timeoutMs;
     const body = packEnvelope({

@@ -102,10 +102,6 @@ export interface GatewayExchange extends Exchange {
     command: LedgerCommand,
     options: AskOptions & { readonly id: string },
   ): Promise<Answered<LedgerReply>>;
-  /** Returns true while an actor is halted by an error, to about a quarter of a second. Its messages wait. */
-  isHalted(actor: ActorId): boolean;
-  /** True while any market is halted. */
-  readonly haltsMarkets: boolean;
 }
 
 /** An earlier entry of an actor, as it is stored. */

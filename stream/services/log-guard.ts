@@ -1,10 +1,9 @@
 /**
  * Guard of the log's memory and disk. New orders are refused while there is still room for everything else, because
- * cancels, reads, settlements and the commits of the actors must go on until the room is back. It also knows the halted
- * actors: commands would stay in their mailboxes.
+ * cancels, reads, settlements and the commits of the actors must go on until the room is back.
  */
 
-import { type ActorId, LEDGER_SHARDS, ledgerActor, partitionOf } from "../../actors/actor.js";
+import { LEDGER_SHARDS, ledgerActor, partitionOf } from "../../actors/actor.js";
 import type { Clock } from "../log/clock.js";
 import { entriesAfter, lineageAt } from "../log/lineage.js";
 import type { Head, Log, LogCondition } from "../log/log.js";
@@ -45,7 +44,6 @@ export class LogGuard {
   readonly #options: GuardOptions;
   #cancel: () => void = () => undefined;
   #condition = NOT_READ;
-  #halted: ReadonlyMap<ActorId, string> = new Map();
   #refusesOrders = false;
   #refusesCommands = false;
   /** Number of entries that the read model lacks, while they are most of the entries in the log. */
@@ -70,8 +68,7 @@ export class LogGuard {
 
   async #check(): Promise<void> {
     const { log, logger } = this.#options;
-    const [condition, halted] = await Promise.all([log.condition(), log.halted()]);
-    this.#halted = halted;
+    const condition = await log.condition();
     const refusesOrders = isBeyond(ORDERS, condition.memoryUse, this.#refusesOrders);
     // A refusal names its cause, so the cause is read before the first refusal, which does not depend on it.
     const behind = refusesOrders ? await this.#entriesBehind() : 0;
@@ -111,11 +108,6 @@ export class LogGuard {
     const behind = actors.reduce((sum, actor) => sum + actor.behind, 0);
     const entries = actors.reduce((sum, actor) => sum + actor.entries, 0);
     return 2 * behind > entries ? behind : 0;
-  }
-
-  /** The actors that an error has halted, with its message, as of the last check. */
-  get halted(): ReadonlyMap<ActorId, string> {
-    return this.#halted;
   }
 
   /** Memory that the log uses, in bytes. */
