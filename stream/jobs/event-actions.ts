@@ -80,6 +80,7 @@ export async function driveEventStep(
   const outcomes = await Promise.allSettled(Array.from({ length: PARALLEL }, sendToNext));
   const failed = outcomes.find((outcome) => outcome.status === "rejected");
   if (failed === undefined) return graded;
+  // The sweep queues the settlements of the markets that this step has graded.
   if (followed.length > 0) await recordFollowed(step, followed);
   throw failed.reason;
 }

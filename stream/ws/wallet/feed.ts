@@ -10,7 +10,7 @@ import { type PrivateBatch, type WalletBase, type WalletDelta, WalletFold } from
 
 /** Number of batches per channel that are kept for resumes. */
 const KEPT_BATCHES = 2_000;
-/** Number of batches that wait for a market. With more, the feed fails, and its sockets begin again with a snapshot. */
+/** Number of batches that wait for the wallet or a market. With more, the feed fails, and its sockets begin again with a snapshot. */
 const MAX_PENDING = 10_000;
 const RETRY_MS = 250;
 const EMPTY_WALLET = { orders: { seq: 0, open: [] }, positions: { seq: 0, positions: [] } };
@@ -21,7 +21,7 @@ export interface WalletSource {
   readonly snapshot: () => Promise<WalletBase>;
   readonly market: (marketId: string) => Promise<MarketIdentity | undefined>;
   readonly onError: (error: unknown) => void;
-  /** Called once when a batch cannot be folded, or too many wait for a market: the feed then stays closed. */
+  /** Called once when a batch cannot be folded, or too many wait: the feed then stays closed. */
   readonly onFailed: (error: unknown) => void;
 }
 
@@ -60,7 +60,8 @@ export class WalletFeed {
     if (this.#closed) return;
     this.#pending.push(batch);
     if (!this.#draining) this.#drainOrFail();
-    else if (this.#pending.length > MAX_PENDING) this.#fail(new Error("too many batches wait for a market"));
+    else if (this.#pending.length > MAX_PENDING)
+      this.#fail(new Error("too many batches wait for the wallet or a market"));
   }
 
   /** Calls `listener` with every batch from now on, until the returned function is called. */
