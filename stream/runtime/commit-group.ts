@@ -143,22 +143,23 @@ export class CommitGroup {
     this.#join();
     const partitions = [...this.#partitions.values()];
     for (const partition of partitions) partition.stepBegins();
-    const results = await this.#decide(partitions);
+    const slices = this.#ports.slices?.() ?? new TimeSlices(this.#ports.clock);
+    const results = await this.#decide(partitions, slices);
     const decidedMs = this.#ports.clock.monotonic() - beganMs;
     // The turns of this step may follow from those of the step before, so its commit waits for the outcome of that one.
     await this.#committing;
-    this.#committing = this.#finish(partitions, results, decidedMs);
+    this.#committing = this.#finish(partitions, results, slices, decidedMs);
     if (this.#ports.overlaps !== true) await this.#committing;
   }
 
   /** Reads messages and runs the actors. A failure ends the ownerships, and nothing is committed. */
-  async #decide(partitions: readonly Partition[]): Promise<readonly StepResult[]> {
+  async #decide(partitions: readonly Partition[], slices: Slices): Promise<readonly StepResult[]> {
     try {
       const toScan = partitions.filter((partition) => partition.mustScan);
       if (toScan.length > 0) await Promise.all(toScan.map((partition) => partition.scan()));
       await this.#flushRelay();
       const slots = this.#takeReady();
-      return await this.#run(slots, await this.#readMessages(slots));
+      return await this.#run(slots, await this.#readMessages(slots), slices);
     } catch (error) {
       for (const partition of partitions) partition.end(error);
       return [];
@@ -169,6 +170,7 @@ export class CommitGroup {
   async #finish(
     partitions: readonly Partition[],
     results: readonly StepResult[],
+    slices: Slices,
     decidedMs: number,
   ): Promise<void> {
     const beganMs = this.#ports.clock.monotonic();
@@ -177,7 +179,7 @@ export class CommitGroup {
     const { kept, undone } = undoTurns(results, ({ instance }) => before.has(instance));
     this.#handOverGuard.commitBegins(kept);
     try {
-      await this.#commit(kept, () => decidedMs + this.#ports.clock.monotonic() - beganMs);
+      await this.#commit(kept, slices, () => decidedMs + this.#ports.clock.monotonic() - beganMs);
       this.#discard(undone);
     } catch (error) {
       for (const partition of partitions) partition.end(error);
@@ -291,9 +293,9 @@ export class CommitGroup {
    * Runs the actors with messages first, and then pieces of unfinished work, of which the first always runs. Blocks the
    * event loop for a slice and one turn of an actor at most.
    */
-  async #run(slots: readonly Slot[], messages: Messages): Promise<readonly StepResult[]> {
+  async #run(slots: readonly Slot[], messages: Messages, slices: Slices): Promise<readonly StepResult[]> {
     const { clock, formats = latestFormat } = this.#ports;
-    const slices = this.#ports.slices?.() ?? new TimeSlices(clock);
+    slices.begin();
     const turns = new Turns(clock.now(), formats.active(), (actor) => this.#slotOf(actor));
     const busy = slots.filter(({ instance }) => instance.isBusy);
     for (const slot of slots) {
@@ -332,18 +334,18 @@ export class CommitGroup {
   }
 
   /** Commits the results; `tookMs` returns the time that the step has taken so far. */
-  async #commit(results: readonly StepResult[], tookMs: () => number): Promise<void> {
+  async #commit(results: readonly StepResult[], slices: Slices, tookMs: () => number): Promise<void> {
     // A turn with a fault is committed even if it writes nothing: the log rejects the commit of a former owner, so
     // that a fault in its outdated state does not halt the actor.
     const toCommit = results.filter(({ turn }) => turn.changed || turn.fault !== undefined);
     if (!haveLasted(toCommit)) return;
     const leaving = this.#leavingWithCommit(toCommit);
     if (toCommit.length > 0) {
-      const outcome = await this.#write(toCommit, leaving);
+      const outcome = await this.#write(toCommit, leaving, slices);
       if (outcome === undefined) return;
       if (outcome.kind === "removed") {
         const { kept, undone } = undoTurns(results, ({ instance }) => instance.id === outcome.actor);
-        await this.#commit(kept, tookMs);
+        await this.#commit(kept, slices, tookMs);
         this.#discard(undone);
         return;
       }
@@ -385,6 +387,7 @@ export class CommitGroup {
   async #write(
     results: readonly StepResult[],
     leaving: ReadonlySet<StepResult>,
+    slices: Slices,
   ): Promise<Exclude<CommitOutcome, FailedCommit> | undefined> {
     const partitions = [...new Set(results.map(({ partition }) => partition))];
     const ownerships = partitions.map(({ name, epoch }) => ({ partition: name, epoch }));
@@ -399,6 +402,7 @@ export class CommitGroup {
         unsent.map((dispatch) => ({ partition: partitionOf(dispatch.to), ...packDispatch(dispatch) })),
       );
     const publications = publicationsOf(results.flatMap(({ turn }) => turn.replies));
+    if (slices.isOver) await slices.next();
     let failure: unknown;
     try {
       const outcome = await this.#ports.log.commit({ ownerships, changes, departures, publications });

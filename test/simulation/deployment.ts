@@ -55,6 +55,10 @@ class RandomSlices implements Slices {
     return this.#random.chance(SLICE_CHANCE);
   }
 
+  begin(): void {
+    // Each place has the same chance.
+  }
+
   next(): Promise<void> {
     return sleep(this.#clock, this.#random.between(0, MAX_TURN_MS));
   }

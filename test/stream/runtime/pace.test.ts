@@ -1,6 +1,7 @@
+import { stat } from "node:fs";
 import { setImmediate as turn } from "node:timers/promises";
 import { expect } from "chai";
-import { SharedSlices, TimeSlices } from "../../../stream/log/clock.js";
+import { SharedSlices, systemClock, TimeSlices } from "../../../stream/log/clock.js";
 import { Pace } from "../../../stream/runtime/snapshots/pace.js";
 import { ManualClock } from "../log/support.js";
 
@@ -37,6 +38,19 @@ describe("the pace of snapshots", () => {
   });
 });
 
+describe("slices of time", () => {
+  it("let timers run between them, also when the work began with data that came", async () => {
+    const slices = new TimeSlices(systemClock);
+    let timers = 0;
+    await new Promise((resolve) => stat(import.meta.dirname, resolve));
+    const timer = setTimeout(() => (timers += 1), 1);
+    work(3);
+    await slices.next();
+    clearTimeout(timer);
+    expect(timers).to.equal(1);
+  });
+});
+
 describe("slices that loads share", () => {
   it("have one load in each, in turn, and let the event loop turn between them", async () => {
     const clock = new ManualClock();
@@ -56,6 +70,6 @@ describe("slices that loads share", () => {
       }
     })();
     await Promise.all([load("a"), load("b"), turned]);
-    expect(worked.join(" ")).to.equal("a b a others b b others a a others b");
+    expect(worked.join(" ")).to.equal("a b a others others b b others a a b");
   });
 });
