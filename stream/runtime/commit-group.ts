@@ -300,14 +300,12 @@ export class CommitGroup {
     const busy = slots.filter(({ instance }) => instance.isBusy);
     for (const slot of slots) {
       if (slot.partition.ended || busy.includes(slot)) continue;
-      if (turns.deltas < MAX_DELTAS) turns.run(slot, messages.get(slot.instance.id) ?? []);
+      if (turns.deltas < MAX_DELTAS) await turns.run(slot, messages.get(slot.instance.id) ?? [], slices);
       else this.#postpone(slot);
-      if (slices.isOver) await slices.next();
     }
     for (const [index, slot] of busy.entries()) {
       if (slot.partition.ended) continue;
-      if (index === 0 || turns.deltas < MAX_DELTAS_BEFORE_PIECE) turns.run(slot, []);
-      if (slices.isOver) await slices.next();
+      if (index === 0 || turns.deltas < MAX_DELTAS_BEFORE_PIECE) await turns.run(slot, [], slices);
     }
     await turns.handOver(slices);
     for (const { unsent, instance, hasMore } of turns.results) {

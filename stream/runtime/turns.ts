@@ -62,6 +62,8 @@ export function undoTurns(
   return { kept: [...kept], undone };
 }
 
+/** Most turns of an actor in a row in one step. What is left then waits for the next step. */
+const MAX_TURNS_IN_A_ROW = 4;
 /** Longest chain of messages in one step; an order takes two. The messages after that go to the mailboxes. */
 const MAX_ROUNDS = 8;
 
@@ -88,26 +90,50 @@ export class Turns {
     return this.#deltas;
   }
 
-  /** Runs an actor on the messages of its mailbox. */
-  run(slot: Slot, messages: readonly Message[]): void {
-    this.#run(slot, messages, []);
+  /** Runs an actor on the messages of its mailbox. Lets the event loop turn when a slice is over. */
+  async run(slot: Slot, messages: readonly Message[], slices: Slices): Promise<void> {
+    await this.#runInTurns(slot, messages, [], slices);
   }
 
-  /** Runs an actor on messages, or on those that others have handed over to it. Returns the number that it handled. */
+  /**
+   * Runs an actor on messages, or on those that others have handed over to it, in as many turns as it needs, within limits.
+   * Returns the number that it handled. Lets the event loop turn when a slice is over.
+   */
+  async #runInTurns(
+    slot: Slot,
+    messages: readonly Incoming[],
+    handedOver: readonly RoutedMessage[],
+    slices: Slices,
+  ): Promise<number> {
+    let handled = 0;
+    for (let left = MAX_TURNS_IN_A_ROW; left > 0; left -= 1) {
+      const isLast = left === 1;
+      const done = this.#run(slot, messages.slice(handled), handedOver.slice(handled), isLast);
+      handled += done.handled;
+      if (slices.isOver) await slices.next();
+      if (!done.goesOn || slot.partition.ended) break;
+    }
+    return handled;
+  }
+
+  /** Runs one turn of an actor, which goes on with the next one when it is full, unless this is the last one. */
   #run(
     { partition, instance }: Slot,
     messages: readonly Incoming[],
     handedOver: readonly RoutedMessage[],
-  ): number {
+    isLast: boolean,
+  ): { readonly handled: number; readonly goesOn: boolean } {
     const turn = instance.run(messages, this.#nowMs, this.#format);
-    const hasMore = turn.fault === undefined && turn.handled < messages.length;
+    const isLeft = turn.fault === undefined && turn.handled < messages.length;
+    const goesOn = isLeft && turn.isFull && !isLast;
+    const hasMore = isLeft && !goesOn;
     const received = handedOver.slice(0, turn.handled);
     const result = { partition, instance, turn, hasMore, unsent: [], received };
     if (hasMore || hasFailed(turn)) this.#closed.add(instance.id);
     for (const { deltas } of turn.entry?.batches ?? []) this.#deltas += deltas.length;
     this.results.push(result);
     for (const dispatch of turn.outgoing) this.#dispatch({ from: result, dispatch });
-    return turn.handled;
+    return { handled: turn.handled, goesOn };
   }
 
   #dispatch(message: RoutedMessage): void {
@@ -124,7 +150,7 @@ export class Turns {
 
   /**
    * Hands the messages over to their actors in memory, round by round, and runs these actors. Lets the event loop turn
-   * between two actors when a slice is over.
+   * between two turns when a slice is over.
    */
   async handOver(slices: Slices): Promise<void> {
     for (let round = 0; round < MAX_ROUNDS && this.#messages.length > 0; round += 1) {
@@ -133,9 +159,8 @@ export class Turns {
       for (const [actor, received] of byActor(messages)) {
         const slot = this.#closed.has(actor) ? undefined : this.#slotOf(actor);
         const dispatches = received.map(({ dispatch }) => dispatch);
-        const handled = slot === undefined ? 0 : this.#run(slot, dispatches, received);
+        const handled = slot === undefined ? 0 : await this.#runInTurns(slot, dispatches, received, slices);
         for (const message of received.slice(handled)) this.#leaveToMailbox(message);
-        if (slices.isOver) await slices.next();
       }
     }
     for (const message of this.#messages) this.#leaveToMailbox(message);

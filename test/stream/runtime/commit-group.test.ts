@@ -421,6 +421,37 @@ describe("a commit group", () => {
       expect(await received()).to.deep.equal({ [a]: [1, 2] });
     });
 
+    it("lets the event loop turn between the turns of an actor that has much to do, of which a step has four", async () => {
+      const order: string[] = [];
+      onTurn = () => order.push("message");
+      /** A turn ends after three of these. */
+      const body = packEnvelope({ commands: [{ kind: "add", n: 1, text: "x".repeat(30_000) }] });
+      await log.append(
+        "l1",
+        Array.from({ length: 14 }, () => ({ to: a, body })),
+      );
+      partitionOfWorker(worker, "l1").markUnread(a);
+      const { value } = await counterInLog(log, a);
+      const seq = (await headOf(a))?.seq ?? 0;
+      let runs = true;
+      const watch = (): void => {
+        order.push("|");
+        if (runs) setImmediate(watch);
+      };
+      setImmediate(watch);
+      await worker.groupOf("l1").step();
+      runs = false;
+      const turns = order
+        .join("")
+        .split("|")
+        .filter((part) => part !== "");
+      expect(turns).to.deep.equal(Array.from({ length: 4 }, () => "message".repeat(3)));
+      expect((await counterInLog(log, a)).value - value).to.equal(12);
+      expect(await headOf(a), "one entry for each turn").to.include({ seq: seq + 4 });
+      await worker.groupOf("l1").step();
+      expect((await counterInLog(log, a)).value - value).to.equal(14);
+    });
+
     it("commits neither turn when an ownership ends between them", async () => {
       const ending = partitionOfWorker(worker, "l1");
       onTurn = () => void setImmediate(() => ending.end(new Error("ended by the test")));

@@ -243,11 +243,14 @@ describe("an actor in memory", () => {
   });
 
   it("takes no further message in a turn after many deltas, or after long messages", () => {
-    const numbers = Array.from({ length: 600 }, (_, n) => n);
+    const numbers = Array.from({ length: 150 }, (_, n) => n);
     const many = ask("m", { kind: "send", to: other, numbers });
-    expect(run(100, ...["a", "b", "c"].map((name) => ({ ...many, id: name }))).handled).to.equal(2);
-    const long = { ...ask("l", { kind: "read" }), replyTo: "x".repeat(100_000) };
-    expect(run(100, ...["d", "e", "f", "g"].map((name) => ({ ...long, id: name }))).handled).to.equal(3);
+    const afterMany = run(100, ...["a", "b", "c"].map((name) => ({ ...many, id: name })));
+    expect(afterMany).to.include({ handled: 2, isFull: true });
+    const long = { ...ask("l", { kind: "read" }), replyTo: "x".repeat(25_000) };
+    const afterLong = run(100, ...["d", "e", "f", "g"].map((name) => ({ ...long, id: name })));
+    expect(afterLong).to.include({ handled: 3, isFull: true });
+    expect(run(100, many)).to.include({ handled: 1, isFull: false });
   });
 
   describe("with unfinished work", () => {
