@@ -416,16 +416,6 @@ export const RUNTIME_MUTANTS: readonly Mutant[] = [
     }),
   },
   {
-    name: "a gateway does not look up which orders an older build has placed",
-    mutation: replacingMethods(SignedPlacements.prototype, {
-      place(this: SignedPlacements, request) {
-        const { parts } = this as unknown as { readonly parts: SignedPlacementsParts };
-        const placedBefore = (): Promise<undefined> => Promise.resolve(undefined);
-        return place.call(new SignedPlacements({ ...parts, placedBefore }), request);
-      },
-    }),
-  },
-  {
     name: "a worker does not say that an answer is repeated",
     mutation: replacingMethods(Instance.prototype, {
       run(this: Instance, messages, nowMs, format) {
@@ -615,11 +605,14 @@ export const RUNTIME_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "the messages after one that is left unfinished count as handled",
-    mutation: replacingMethods(Instance.prototype, {
-      run(this: Instance, messages, nowMs, format) {
-        return { ...run.call(this, messages, nowMs, format), handled: messages.length };
-      },
-    }),
+    mutation: {
+      orders: 1,
+      ...replacingMethods(Instance.prototype, {
+        run(this: Instance, messages, nowMs, format) {
+          return { ...run.call(this, messages, nowMs, format), handled: messages.length };
+        },
+      }),
+    },
   },
   {
     name: "silence counts as the latest format",

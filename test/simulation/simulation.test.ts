@@ -6,7 +6,7 @@ import { MUTANT_NAMES, runTask, type Report, type Task } from "./tasks.js";
 
 const MAIN = path.join(import.meta.dirname, "main.ts");
 /** Seeds of the short form; `npm run simulate -- --seeds N` runs any number. */
-const SEEDS = 250;
+const SEEDS = 150;
 
 type Of<Kind extends Report["kind"]> = Extract<Report, { kind: Kind }>;
 

@@ -69,6 +69,8 @@ export interface Mutation {
   readonly answersEarly?: boolean;
   /** Runs every seed on a single server. */
   readonly oneGroup?: boolean;
+  /** Number of orders that a decision touches in every seed. */
+  readonly orders?: number;
   /** Changes the code of an actor. */
   readonly changeActor?: (actor: AnyActor, id: ActorId) => AnyActor;
   /** Changes the code itself. Returns the function that restores it. */
@@ -116,7 +118,8 @@ export class Simulation {
     this.#store = mutation.store?.(() => this.#current) ?? new MemoryStore();
     this.#patch = mutation.patch ?? (() => () => undefined);
     const random = new Random(seed, 1);
-    const bounds = random.pick([...[1, 2, 3, 5].map(boundsOfOrders), BOUNDS]);
+    const anyBounds = random.pick([...[1, 2, 3, 5].map(boundsOfOrders), BOUNDS]);
+    const bounds = mutation.orders === undefined ? anyBounds : boundsOfOrders(mutation.orders);
     const { changeActor = (actor: AnyActor) => actor } = mutation;
     this.#actorOf = (id) => this.#inPieces(checkingValues(changeActor(realActorOf(id), id), id), bounds);
     const wallets = walletsOf(TRADERS);

@@ -2,12 +2,12 @@ import { randomUUID } from "node:crypto";
 import { connect } from "node:net";
 import { expect } from "chai";
 import { Redis } from "ioredis";
-import { LogGuard } from "../../../stream/services/log-guard.js";
-import { callsOf, operatorCalls, resultOf, type Calls } from "../calls.js";
-import { send, signed, type Answer, type Raw } from "../requests.js";
-import { startStack, type Stack } from "../../support/stack.js";
-import { newMarket, newTrader, type TestTrader } from "../../support/traders.js";
-import { until } from "../../support/until.js";
+import { LogGuard } from "../../../../stream/services/log-guard.js";
+import { callsOf, operatorCalls, resultOf, type Calls } from "../../calls.js";
+import { send, signed, type Answer, type Raw } from "../../requests.js";
+import { startStack, type Stack } from "../../../support/stack.js";
+import { newMarket, newTrader, type TestTrader } from "../../../support/traders.js";
+import { until } from "../../../support/until.js";
 
 describe("a placement that is sent twice", function () {
   this.timeout(60_000);
