@@ -29,6 +29,8 @@ const WARM_UP_S = 15 * 60;
 /** Share of a short run that counts as its beginning. */
 const WARM_UP_SHARE = 1 / 4;
 const MAX_SLOPE_PERCENT = 1;
+/** Memory of the processes of Postgres besides the shared buffers, in MB. */
+const MAX_POSTGRES_MB = 128;
 /** The roles, each of which runs in one process or several. */
 export const ROLES = ["worker", "gateway", "projector", "jobs"];
 /** Limits of the p99 at the end of a run, as a ratio to the p99 at its beginning. A short run varies more. */
@@ -42,30 +44,23 @@ interface Point {
 }
 
 /**
- * Value of a window that shows what is kept. The memory of a role rises until the next collection of garbage, so its lowest
- * value does. The memory of a backend of Postgres falls only when its connection is closed for idleness, by a fifth of all at
- * times, so there the highest value does.
+ * Length of a window in s: longer than between two collections of garbage. The memory of a process rises until the next
+ * collection, so the lowest value of a window shows what is kept.
  */
-type Extreme = "lowest" | "highest";
+const WINDOW_S = 300;
 
-/** Lengths of these windows in s: longer than between two collections of garbage, and than a connection stays closed. */
-const WINDOW_S = { lowest: 300, highest: 450 } as const;
-
-/** Returns the lowest or highest value of each whole window. */
-function extremesOf(points: readonly Point[], extreme: Extreme): readonly Point[] {
-  const extremes = new Map<number, Point>();
-  const windowS = WINDOW_S[extreme];
-  const windows = Math.floor((points.at(-1)?.atS ?? 0) / windowS);
+/** Returns the lowest value of each whole window. */
+function lowestOf(points: readonly Point[]): readonly Point[] {
+  const lowest = new Map<number, Point>();
+  const windows = Math.floor((points.at(-1)?.atS ?? 0) / WINDOW_S);
   for (const point of points) {
-    const window = Math.floor(point.atS / windowS);
+    const window = Math.floor(point.atS / WINDOW_S);
     if (window >= windows) break;
-    const known = extremes.get(window)?.value;
-    const isFurther =
-      known === undefined || (extreme === "lowest" ? point.value < known : point.value > known);
+    const known = lowest.get(window)?.value ?? Infinity;
     // A missing value leaves the run without a slope.
-    if (isFurther || Number.isNaN(point.value)) extremes.set(window, point);
+    if (point.value < known || Number.isNaN(point.value)) lowest.set(window, point);
   }
-  return [...extremes.values()];
+  return [...lowest.values()];
 }
 
 /** Slope of a size, and twice its standard error, in percent of its mean an hour. */
@@ -75,17 +70,13 @@ interface Slope {
 }
 
 /** Returns the slope of a size after the beginning of a run. */
-function slopeOf(
-  samples: readonly Sample[],
-  valueOf: (sample: Sample) => number,
-  extreme: Extreme = "lowest",
-): Slope {
+function slopeOf(samples: readonly Sample[], valueOf: (sample: Sample) => number): Slope {
   const endS = samples.at(-1)?.atS ?? 0;
   const beginS = endS >= JUDGED_S ? WARM_UP_S : endS * WARM_UP_SHARE;
   const points = samples
     .filter(({ atS }) => atS > beginS)
     .map((sample) => ({ atS: sample.atS - beginS, value: valueOf(sample) }));
-  const counted = endS >= JUDGED_S ? extremesOf(points, extreme) : points;
+  const counted = endS >= JUDGED_S ? lowestOf(points) : points;
   const meanOf = (values: readonly number[]): number =>
     values.reduce((sum, value) => sum + value, 0) / values.length;
   const meanS = meanOf(counted.map(({ atS }) => atS));
@@ -104,6 +95,12 @@ function slopeOf(
   const error = Math.sqrt(residuals / Math.max(1, counted.length - 2) / variance);
   const percentOf = (perSecond: number): number => (100 * 3_600 * perSecond) / mean;
   return { percent: percentOf(slope), errorPercent: 2 * percentOf(error) };
+}
+
+/** The memory of Postgres follows the connections that are open and what each has done, so it is judged by its most. */
+function mostPostgres(bench: string, figure: number): Row {
+  const row = { bench, measure: "most anonymous memory of Postgres", figure, unit: "MB" };
+  return judged(row, figure < MAX_POSTGRES_MB);
 }
 
 function judged(row: Row, passes: boolean): Row {
@@ -167,8 +164,8 @@ export function judgeSteadyRun(
   const last = samples.at(-1);
   if (last === undefined) throw new Error("a run without samples");
   const isLong = last.atS >= JUDGED_S;
-  const slope = (of: string, valueOf: (sample: Sample) => number, extreme?: Extreme): Row => {
-    const { percent, errorPercent } = slopeOf(samples, valueOf, extreme);
+  const slope = (of: string, valueOf: (sample: Sample) => number): Row => {
+    const { percent, errorPercent } = slopeOf(samples, valueOf);
     const unit = `% an hour, ± ${errorPercent.toPrecision(2)}`;
     const row = { bench, measure: `growth of ${of}`, figure: percent, unit };
     return isLong ? judged(row, percent < MAX_SLOPE_PERCENT) : row;
@@ -205,9 +202,9 @@ export function judgeSteadyRun(
     ...ROLES.filter((role) => role !== "worker").map((role) =>
       slope(`the RSS: ${role}`, ({ rssBytes }) => rssBytes[role] ?? NaN),
     ),
-    // Shared buffers that fill are no growth. Only Linux counts the two apart.
+    // Only Linux counts it apart from the shared buffers, which fill.
     ...(samples.some(({ postgresBytes }) => postgresBytes !== undefined)
-      ? [slope("the anonymous memory of Postgres", ({ postgresBytes = NaN }) => postgresBytes, "highest")]
+      ? [mostPostgres(bench, mostOf(({ postgresBytes = 0 }) => postgresBytes) / 1e6)]
       : []),
     { bench, measure: "p99 of the first sixth", figure: p99Ms.first, unit: "ms" },
     judged(
