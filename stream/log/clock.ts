@@ -31,6 +31,8 @@ export function sleep(clock: Clock, ms: number): Promise<void> {
 export interface Slices {
   /** True when the slice has taken its time. */
   readonly isOver: boolean;
+  /** True when the slice has taken twice its time. */
+  readonly isLate: boolean;
   /** Begins a slice, after the work has waited for something else. */
   begin(): void;
   /** Lets the event loop turn, and begins the next slice. */
@@ -54,6 +56,10 @@ export class TimeSlices implements Slices {
 
   get isOver(): boolean {
     return this.#clock.monotonic() >= this.#endMs;
+  }
+
+  get isLate(): boolean {
+    return this.#clock.monotonic() >= this.#endMs + this.#ms;
   }
 
   begin(): void {

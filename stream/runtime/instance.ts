@@ -50,7 +50,7 @@ const DEFAULT_REMEMBER_MS = 10_000;
 
 /**
  * A turn with this many deltas takes no further message, because a turn blocks the event loop: for about 3 ms with so many
- * accepted orders, and for four times as long while garbage is collected.
+ * accepted orders, and for up to ten times as long while garbage is collected. Then it ends earlier, when its slice is late.
  */
 const MAX_TURN_DELTAS = 250;
 /** The same for the length of the messages from the mailbox, because a refused order has no delta. */
@@ -196,7 +196,7 @@ class TurnDraft {
 
   /** True when the turn is long enough, and the actor can go on in another one. */
   get isFull(): boolean {
-    return !this.hasFailed && (this.deltas >= MAX_TURN_DELTAS || this.length >= MAX_TURN_LENGTH);
+    return this.deltas >= MAX_TURN_DELTAS || this.length >= MAX_TURN_LENGTH;
   }
 
   /** True when the commit adds an entry. */
@@ -370,12 +370,17 @@ export class Instance {
 
   /**
    * Does one piece of unfinished work, and when none is left, applies the tick, if it is due, and then the messages, all
-   * at `nowMs` or, if that is later, at the last time. Writes `format`.
+   * at `nowMs` or, if that is later, at the last time. Writes `format`. Takes no further message once the turn `isLate`.
    */
-  run(messages: readonly Incoming[], nowMs: number, format: Format = LATEST_FORMAT): Turn {
+  run(
+    messages: readonly Incoming[],
+    nowMs: number,
+    format: Format = LATEST_FORMAT,
+    isLate: () => boolean = () => false,
+  ): Turn {
     const draft = new TurnDraft(format, this, this.#inbox.unfinishedOf);
     try {
-      return this.#run(draft, messages, nowMs);
+      return this.#run(draft, messages, nowMs, isLate);
     } catch (thrown) {
       return this.#failed(draft, errorOf(thrown));
     }
@@ -387,7 +392,7 @@ export class Instance {
     return retry?.seq === this.#seq && retry.cursor === this.#cursor ? retry : undefined;
   }
 
-  #run(draft: TurnDraft, messages: readonly Incoming[], nowMs: number): Turn {
+  #run(draft: TurnDraft, messages: readonly Incoming[], nowMs: number, isLate: () => boolean): Turn {
     const { expectedSeq, cursorBefore } = draft;
     const now = Math.max(nowMs, this.#lastTs);
     const retry = this.#takeRetry();
@@ -397,8 +402,11 @@ export class Instance {
     if (!draft.hasFailed && cause !== undefined) this.#abandon(draft, cause);
     if (!draft.hasFailed) this.#continue(draft, now);
     if (!this.isBusy && !draft.hasFailed) this.#tick(draft, now);
+    let isFull = false;
     for (const message of messages) {
-      if (this.isBusy || draft.hasFailed || draft.isFull || draft.handled === retry?.most) break;
+      if (this.isBusy || draft.hasFailed || draft.handled === retry?.most) break;
+      isFull = draft.isFull || (draft.handled > 0 && isLate());
+      if (isFull) break;
       this.#receive(draft, message, now, nowMs, cause);
       if (draft.fault !== undefined) break;
       draft.handled += 1;
@@ -421,7 +429,6 @@ export class Instance {
     const changed = entry !== undefined || this.#cursor !== cursorBefore || change.deadlineMs !== undefined;
     const outgoing = entry === undefined ? [] : this.outgoing(entry);
     const outcome = { quarantined: quarantined?.error, fault, retry: undefined };
-    const isFull = draft.isFull && !this.isBusy;
     return { change, changed, entry, handled, isFull, replies, skipped, outgoing, ...outcome };
   }
 

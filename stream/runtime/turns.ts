@@ -108,7 +108,7 @@ export class Turns {
     let handled = 0;
     for (let left = MAX_TURNS_IN_A_ROW; left > 0; left -= 1) {
       const isLast = left === 1;
-      const done = this.#run(slot, messages.slice(handled), handedOver.slice(handled), isLast);
+      const done = this.#run(slot, messages.slice(handled), handedOver.slice(handled), isLast, slices);
       handled += done.handled;
       if (slices.isOver) await slices.next();
       if (!done.goesOn || slot.partition.ended) break;
@@ -122,8 +122,9 @@ export class Turns {
     messages: readonly Incoming[],
     handedOver: readonly RoutedMessage[],
     isLast: boolean,
+    slices: Slices,
   ): { readonly handled: number; readonly goesOn: boolean } {
-    const turn = instance.run(messages, this.#nowMs, this.#format);
+    const turn = instance.run(messages, this.#nowMs, this.#format, () => slices.isLate);
     const isLeft = turn.fault === undefined && turn.handled < messages.length;
     const goesOn = isLeft && turn.isFull && !isLast;
     const hasMore = isLeft && !goesOn;

@@ -38,7 +38,10 @@ const SNAPSHOT_LIMITS: SnapshotLimits = {
   idleMs: 900_000,
 };
 
-/** Share of the places in a step at which the event loop turns, and the longest time that it then takes, in ms. */
+/**
+ * Share of the places in a step at which the event loop turns, or a turn of an actor ends, and the longest time that the
+ * event loop then takes, in ms.
+ */
 const SLICE_CHANCE = 0.05;
 const MAX_TURN_MS = 5;
 
@@ -52,6 +55,10 @@ class RandomSlices implements Slices {
   }
 
   get isOver(): boolean {
+    return this.#random.chance(SLICE_CHANCE);
+  }
+
+  get isLate(): boolean {
     return this.#random.chance(SLICE_CHANCE);
   }
 

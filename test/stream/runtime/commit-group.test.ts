@@ -386,18 +386,22 @@ describe("a commit group", () => {
   });
 
   describe("in slices", () => {
-    /** A clock on which every turn of an actor takes longer than a slice. */
-    const slowClock: Clock = { ...systemClock, monotonic: () => (elapsedMs += 1_000) };
+    /** A clock on which only the messages take time. */
+    const slowClock: Clock = { ...systemClock, monotonic: () => elapsedMs };
     let elapsedMs = 0;
+    let messageMs: number;
     let onTurn: () => void;
 
     beforeEach(async () => {
       await worker.stop();
       onTurn = () => undefined;
+      // Longer than a slice, which has 5 ms, and not late, as after 10.
+      messageMs = 6;
       const observed: typeof counter = {
         ...counter,
         decide: (state, command, now, format) => {
           onTurn();
+          elapsedMs += messageMs;
           return counter.decide(state, command, now, format);
         },
       };
@@ -421,11 +425,11 @@ describe("a commit group", () => {
       expect(await received()).to.deep.equal({ [a]: [1, 2] });
     });
 
-    it("lets the event loop turn between the turns of an actor that has much to do, of which a step has four", async () => {
+    /** Sends fourteen messages to an actor, and checks that the event loop turns after every third, and the step ends after four. */
+    async function expectFourTurns(text: string): Promise<void> {
       const order: string[] = [];
       onTurn = () => order.push("message");
-      /** A turn ends after three of these. */
-      const body = packEnvelope({ commands: [{ kind: "add", n: 1, text: "x".repeat(30_000) }] });
+      const body = packEnvelope({ commands: [{ kind: "add", n: 1, text }] });
       await log.append(
         "l1",
         Array.from({ length: 14 }, () => ({ to: a, body })),
@@ -450,6 +454,16 @@ describe("a commit group", () => {
       expect(await headOf(a), "one entry for each turn").to.include({ seq: seq + 4 });
       await worker.groupOf("l1").step();
       expect((await counterInLog(log, a)).value - value).to.equal(14);
+    }
+
+    it("lets the event loop turn between the turns of an actor that has much to do, of which a step has four", async () => {
+      messageMs = 2;
+      await expectFourTurns("x".repeat(30_000));
+    });
+
+    it("does so after two slices too, however short the messages of a turn are", async () => {
+      messageMs = 4;
+      await expectFourTurns("x");
     });
 
     it("commits neither turn when an ownership ends between them", async () => {

@@ -253,6 +253,17 @@ describe("an actor in memory", () => {
     expect(run(100, many)).to.include({ handled: 1, isFull: false });
   });
 
+  it("takes no further message in a turn that is late, and one at least", () => {
+    let taken = 0;
+    const isLate = (): boolean => (taken += 1) === 2;
+    const numbered = ["a", "b", "c", "d"].map((id) => ask(id, { kind: "add", n: 1 }));
+    const messages = mailbox.of(...numbered);
+    const late = instance.run(messages, 100, undefined, isLate);
+    expect(late).to.include({ handled: 2, isFull: true });
+    const rest = instance.run(messages.slice(2), 100, undefined, isLate);
+    expect(rest).to.include({ handled: 2, isFull: false });
+  });
+
   describe("with unfinished work", () => {
     const deltasOf = (turn: Turn): readonly unknown[] =>
       turn.entry?.batches.flatMap(({ deltas }) => deltas) ?? [];
