@@ -64,6 +64,7 @@ import { tickRoutes } from "./surface-a/ticks.js";
 import { transferRoutes } from "./surface-a/transfers.js";
 import { typeRoutes } from "./surface-a/types.js";
 import type { Freshness, ReadModel } from "./trading/freshness.js";
+import type { HaltedMarkets } from "./trading/halted-markets.js";
 import type { OrderIds } from "./trading/order-ids.js";
 import type { Trading } from "./trading/trading.js";
 
@@ -77,6 +78,7 @@ export interface RouteParts {
   readonly changes: Changes;
   readonly trading: Trading;
   readonly orderIds: OrderIds;
+  readonly haltedMarkets: HaltedMarkets;
   readonly time: Pick<EngineTime, "now">;
   readonly books: Books;
   readonly throttle: Throttle;

@@ -25,17 +25,20 @@ export function openOrders(
 }
 
 /** Passes cancels on to the markets of the orders that are open. */
-export function cancel(emitter: Emitter, walletId: string, orderIds: readonly string[]): LedgerReply {
-  const open = emitter.state.wallets.get(walletId)?.orders;
+export function cancel(emitter: Emitter, { wallet, orderIds, exceptMarkets }: Of<"cancel">): LedgerReply {
+  const open = emitter.state.wallets.get(wallet)?.orders;
   const queued: AccountOrder[] = [];
   const unknown: string[] = [];
+  let left = 0;
   for (const orderId of new Set(orderIds)) {
     const order = open?.get(orderId);
     if (order === undefined) unknown.push(orderId);
-    else queued.push(order);
+    else if (matches(order, { exceptMarkets })) queued.push(order);
+    else left += 1;
   }
-  send(emitter, walletId, queued, undefined);
-  return { ok: true, kind: "cancels", queued: queued.map(openOrder), unknown };
+  send(emitter, wallet, queued, undefined);
+  const reply = { ok: true, kind: "cancels", queued: queued.map(openOrder), unknown } as const;
+  return exceptMarkets === undefined ? reply : { ...reply, left };
 }
 
 /** Cancels the orders of a wallet that match the filter. The answer counts all of them, also those of later pieces. */
@@ -46,7 +49,10 @@ export function cancelAll(
   const chosen = ordersOf(emitter, wallet, filter);
   cancelFrom(emitter, wallet, filter, reason, chosen, from);
   const queued = chosen.slice(0, emitter.bounds.atOnce).map(openOrder);
-  return { ok: true, kind: "cancels", queued, unknown: [], count: chosen.length };
+  const reply = { ok: true, kind: "cancels", queued, unknown: [], count: chosen.length } as const;
+  if (filter.exceptMarkets === undefined) return reply;
+  const all = ordersOf(emitter, wallet, { ...filter, exceptMarkets: undefined });
+  return { ...reply, left: all.length - chosen.length };
 }
 
 /** Cancels every order of every wallet of the shard. A piece visits a bounded number of wallets, which it may unpack. */
@@ -105,7 +111,11 @@ function ordersOf({ state }: Emitter, wallet: string, filter: OrderFilter): read
   return [...orders].filter((order) => matches(order, filter));
 }
 
-function matches(order: AccountOrder, { groupId, marketIds, outcome, currency }: OrderFilter): boolean {
+function matches(
+  order: AccountOrder,
+  { groupId, marketIds, exceptMarkets, outcome, currency }: OrderFilter,
+): boolean {
+  if (exceptMarkets?.includes(order.marketId) === true) return false;
   if (groupId !== undefined && groupId !== order.groupId) return false;
   if (marketIds !== undefined && !marketIds.includes(order.marketId)) return false;
   if (outcome !== undefined && (outcome.marketId !== order.marketId || outcome.outcome !== order.outcome))

@@ -24,6 +24,8 @@ import type {
 export interface OrderFilter {
   readonly groupId?: string | undefined;
   readonly marketIds?: readonly string[] | undefined;
+  /** Markets whose orders stay as they are. A ledger of a build before this field selects them too. */
+  readonly exceptMarkets?: readonly string[] | undefined;
   readonly outcome?: { readonly marketId: string; readonly outcome: number } | undefined;
   readonly currency?: Currency | undefined;
 }
@@ -75,7 +77,13 @@ export type LedgerCommand =
       readonly order: OrderRequest;
       readonly limits?: Limits | undefined;
     }
-  | { readonly kind: "cancel"; readonly wallet: string; readonly orderIds: readonly string[] }
+  | {
+      readonly kind: "cancel";
+      readonly wallet: string;
+      readonly orderIds: readonly string[];
+      /** As in `OrderFilter`. */
+      readonly exceptMarkets?: readonly string[] | undefined;
+    }
   /** Cancels the selected orders of a wallet; `from` is the number of those that an earlier piece has canceled. */
   | {
       readonly kind: "cancelAll";
@@ -221,7 +229,8 @@ export type LedgerReply =
     }
   /**
    * `queued`: orders whose cancels are on their way to the market. `unknown`: ids that are not open in this wallet.
-   * `count`: number of all orders that a `cancelAll` cancels, of which `queued` has the first.
+   * `count`: number of all orders that a `cancelAll` cancels, of which `queued` has the first. `left`: number of orders
+   * that stay as they are because of `exceptMarkets`; absent in answers of builds before that field.
    */
   | {
       readonly ok: true;
@@ -229,6 +238,7 @@ export type LedgerReply =
       readonly queued: readonly OpenOrder[];
       readonly unknown: readonly string[];
       readonly count?: number | undefined;
+      readonly left?: number | undefined;
     }
   | {
       readonly ok: true;

@@ -62,7 +62,7 @@ function run(emitter: Emitter, command: LedgerCommand): LedgerReply | undefined 
     case "place":
       return place(emitter, command);
     case "cancel":
-      return cancel(emitter, command.wallet, command.orderIds);
+      return cancel(emitter, command);
     case "cancelAll":
       return cancelAll(emitter, command);
     case "amend":

@@ -17,6 +17,7 @@ import { FirstRefusal, Refused } from "../request/errors.js";
 import { byParameter, costs, perItem, perRows, READ } from "../request/metering.js";
 import { route, type Reply } from "../request/route.js";
 import { amendOrder } from "../trading/amending.js";
+import type { HaltedMarkets } from "../trading/halted-markets.js";
 import type { OrderIds } from "../trading/order-ids.js";
 import type { Freshness, ReadModel } from "../trading/freshness.js";
 import { previewOrder } from "../trading/previewing.js";
@@ -55,6 +56,7 @@ interface OrderParts {
   readonly reads: ReadModel;
   readonly trading: Trading;
   readonly orderIds: OrderIds;
+  readonly haltedMarkets: HaltedMarkets;
   readonly limits: Limits;
   readonly longWork: LongWork;
 }

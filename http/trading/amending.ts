@@ -11,6 +11,7 @@ import type { KeyCaller } from "../request/callers.js";
 import { Refused } from "../request/errors.js";
 import { refuseInMaintenance } from "../reference/maintenance.js";
 import { readOrderPrice, refuseMarket, refuseQty, termsOf, type OrderRefusal } from "./order-rules.js";
+import { haltedRefusal } from "./halted-markets.js";
 import type { TradingParts } from "./trading.js";
 import { sendToLedger, type Trader } from "./ledger-client.js";
 
@@ -24,7 +25,7 @@ export interface Change {
 
 export type AmendingParts = Pick<
   TradingParts,
-  "reference" | "exchange" | "freshness" | "db" | "limits" | "orderIds"
+  "reference" | "exchange" | "freshness" | "db" | "limits" | "orderIds" | "haltedMarkets"
 >;
 
 /** Returns a checked value, or throws its refusal. */
@@ -36,6 +37,7 @@ function accepted<Value extends object>(checked: Value | OrderRefusal): Value {
 /**
  * Amends an open order and returns its id, which is a new one after a replacement. Refuses `ORDER_NOT_FOUND` for an order
  * that is not open, `SYSTEM_LOCKED`, and all that a placement of the amended order would be refused for.
+ * Throws `NotSent` when its market is halted.
  */
 export async function amendOrder(
   parts: AmendingParts,
@@ -44,7 +46,7 @@ export async function amendOrder(
   change: Change,
   { commandId, signedTs }: Pick<KeyCaller, "commandId" | "signedTs">,
 ): Promise<string> {
-  const { reference, exchange, freshness, db, limits, orderIds } = parts;
+  const { reference, exchange, freshness, db, limits, orderIds, haltedMarkets } = parts;
   await refuseInMaintenance(reference);
   const grid = await reference.ticks();
   const price = change.price === undefined ? undefined : accepted(readOrderPrice(change.price, grid)).price;
@@ -55,6 +57,7 @@ export async function amendOrder(
   const order = await findOrder(db, wallet, orderId);
   const market = order === undefined ? undefined : await reference.market(order.marketId);
   if (order === undefined || market === undefined) throw new Refused("ORDER_NOT_FOUND");
+  if ((await haltedMarkets.closed([market.marketId])).length > 0) throw haltedRefusal();
   // An order may shrink in a market that takes no orders; without a replacement the ledger does no more than that.
   const closed = refuseMarket(market);
   const replacement =

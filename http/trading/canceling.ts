@@ -14,7 +14,9 @@ import { type GatewayExchange, Unavailable } from "../../stream/log/ports.js";
 import type { TerminalOrder } from "../../stream/ws/wallet/terminal-orders.js";
 import type { Reference } from "../reference/reference.js";
 import { Refused } from "../request/errors.js";
+import { idFrom } from "../request/command-ids.js";
 import type { Freshness } from "./freshness.js";
+import { type HaltedMarkets, haltedRefusal } from "./halted-markets.js";
 import { sendToLedger, type Trader } from "./ledger-client.js";
 import { requireBatch } from "./order-rules.js";
 import { SharedRuns } from "./shared-runs.js";
@@ -57,6 +59,20 @@ export interface CancelingParts {
   readonly orderEnds: OrderEnds;
   readonly freshness: Freshness;
   readonly db: Database;
+  readonly haltedMarkets: Pick<HaltedMarkets, "closed">;
+}
+
+/** Answer of a ledger to a cancel. */
+type Cancels = Extract<LedgerReply, { readonly kind: "cancels" }>;
+
+/** Returns the id of a command that leaves orders out; the same request can be sent again when they can be canceled. */
+function idWithout(commandId: string, exceptMarkets: readonly string[]): string {
+  return exceptMarkets.length === 0 ? commandId : idFrom(commandId, `except ${exceptMarkets.join(" ")}`);
+}
+
+/** Throws `NotSent` when the ledger has left orders of halted markets as they are. */
+function requireNoneLeft({ left = 0 }: Cancels): void {
+  if (left > 0) throw haltedRefusal();
 }
 
 /** Time that a cancel waits for the market to answer, in ms. */
@@ -79,7 +95,10 @@ export class Canceling {
     this.parts.orderEnds.warm(traderId);
   }
 
-  /** Cancels orders by id and returns the result of each. Throws `Unavailable` when the markets do not answer in time. */
+  /**
+   * Cancels orders by id and returns the result of each. Throws `Unavailable` when the markets do not answer in time, and
+   * `NotSent` when orders are in a halted market; all others are canceled then.
+   */
   async cancel(
     trader: Trader,
     orderIds: readonly string[],
@@ -105,7 +124,8 @@ export class Canceling {
   /**
    * Cancels all of the wallet's orders in a scope, and returns the number of cancels that are queued. Requests for the same
    * scope that come while one is on its way share the next one, because each of them would queue all cancels again.
-   * Refuses `INVALID_QUERY` for a scope that names unknown things, or things that do not belong together.
+   * Refuses `INVALID_QUERY` for a scope that names unknown things, or things that do not belong together. Throws `NotSent`
+   * when orders are in a halted market; all others are canceled then.
    */
   async cancelAll(
     trader: Trader,
@@ -113,11 +133,21 @@ export class Canceling {
     commandId: string = randomUUID(),
     reason?: "DISCONNECTED",
   ): Promise<number> {
+    const { exchange, haltedMarkets } = this.parts;
     const filter = await this.filterOf(scope);
-    const command: LedgerCommand = { kind: "cancelAll", wallet: trader.wallet, filter, reason };
-    const { exchange } = this.parts;
+    // A client who has disconnected sends no further cancel, so its orders end when their market is repaired.
+    const closed = reason === undefined ? await haltedMarkets.closed(filter.marketIds) : [];
+    const exceptMarkets = closed.length === 0 ? undefined : closed;
+    const command: LedgerCommand = {
+      kind: "cancelAll",
+      wallet: trader.wallet,
+      filter: { ...filter, exceptMarkets },
+      reason,
+    };
+    const id = idWithout(commandId, closed);
     return this.cancels.run(JSON.stringify(command), async () => {
-      const reply = await sendToLedger(exchange, trader.traderId, command, "cancels", commandId);
+      const reply = await sendToLedger(exchange, trader.traderId, command, "cancels", id);
+      requireNoneLeft(reply);
       // A ledger of an earlier build lists all orders and counts none.
       return reply.count ?? reply.queued.length;
     });
@@ -129,13 +159,18 @@ export class Canceling {
     orderIds: readonly string[],
     commandId: string,
   ): Promise<Map<string, { readonly status: OrderStatus | undefined; readonly byThis: boolean }>> {
-    const command: LedgerCommand = { kind: "cancel", wallet: trader.wallet, orderIds };
-    const { exchange, orderEnds } = this.parts;
+    const { exchange, orderEnds, haltedMarkets } = this.parts;
+    const closed = await haltedMarkets.closed();
+    const exceptMarkets = closed.length === 0 ? undefined : closed;
+    const command: LedgerCommand = { kind: "cancel", wallet: trader.wallet, orderIds, exceptMarkets };
+    const id = idWithout(commandId, closed);
     // An order can end before the answer is here.
     const unfollow = await orderEnds.followOrders(trader.traderId);
     try {
-      const reply = await sendToLedger(exchange, trader.traderId, command, "cancels", commandId);
-      return await this.statusesAfter(trader, orderIds, reply);
+      const reply = await sendToLedger(exchange, trader.traderId, command, "cancels", id);
+      const statuses = await this.statusesAfter(trader, orderIds, reply);
+      requireNoneLeft(reply);
+      return statuses;
     } finally {
       unfollow();
     }
@@ -144,7 +179,7 @@ export class Canceling {
   private async statusesAfter(
     trader: Trader,
     orderIds: readonly string[],
-    reply: Extract<LedgerReply, { readonly kind: "cancels" }>,
+    reply: Cancels,
   ): Promise<Map<string, { readonly status: OrderStatus | undefined; readonly byThis: boolean }>> {
     const queued = await this.endsOf(trader, reply.queued);
     const known = await this.statusesOf(trader, reply.unknown);

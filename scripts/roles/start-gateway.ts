@@ -20,6 +20,7 @@ import type { ServiceKeys } from "../../http/surface-b/auth/tokens.js";
 import { createRoutes } from "../../http/routes.js";
 import { catalogPages } from "../../http/surface-a/catalog.js";
 import { Freshness } from "../../http/trading/freshness.js";
+import { HaltedMarkets } from "../../http/trading/halted-markets.js";
 import { GeoIpFiles } from "../../http/geo/geoip.js";
 import { differenceReader } from "../../http/ops/difference.js";
 import { HealthHistory, KEPT_SAMPLES } from "../../http/ops/history.js";
@@ -274,7 +275,8 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
     const locations = tradingLocations(reference, geoIp);
     const { limits } = settings;
     const orderIds = new OrderIds(settings.jwtWebSecret);
-    const orders = { reference, exchange, orderEnds: wallets, freshness, db, clock, orderIds };
+    const haltedMarkets = new HaltedMarkets({ halted: oncePerSecond(() => log.halted()), clock });
+    const orders = { reference, exchange, orderEnds: wallets, freshness, db, clock, orderIds, haltedMarkets };
     const trading = new Trading({ ...orders, limits, formats });
     const emm = createEmmSurface({
       db,
@@ -345,6 +347,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       changes,
       trading,
       orderIds,
+      haltedMarkets,
       time: clock,
       books: replicas,
       throttle,

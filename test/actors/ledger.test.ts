@@ -74,6 +74,24 @@ describe("collateral", () => {
   }
 });
 
+describe("cancels that leave out a market", () => {
+  it("count the orders that they leave, and send the market nothing", () => {
+    const exchange = funded(1_000_000);
+    exchange.place("ann", "YES 0.600 x 10");
+    exchange.takeDeltas();
+    const exceptMarkets = [exchange.definition.marketId];
+    const byId = { kind: "cancel", wallet: "ann", orderIds: ["o1", "gone"], exceptMarkets } as const;
+    expect(exchange.ask("ann", byId)).to.deep.include({ queued: [], unknown: ["gone"], left: 1 });
+    const filter = { exceptMarkets };
+    const all = { kind: "cancelAll", wallet: "ann", filter } as const;
+    expect(exchange.ask("ann", all)).to.deep.include({ queued: [], count: 0, left: 1 });
+    expect(exchange.takeDeltas()).to.deep.equal({ market: [], ledger: [] });
+    const inOthers = { ...all, filter: { exceptMarkets: ["another"] } } as const;
+    expect(exchange.ask("ann", inOthers)).to.deep.include({ count: 1, left: 0 });
+    expect(exchange.wallet("ann")).to.equal("10.00000 10.00000");
+  });
+});
+
 describe("netting", () => {
   it("closes complete sets at once and keeps the average cost of the rest", () => {
     const exchange = funded(1_000_000, { voids: "FMV" });

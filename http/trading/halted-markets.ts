@@ -1,0 +1,61 @@
+/**
+ * The markets that a broken rule has halted. What a ledger sends to one stays in its mailbox, which has no bound, so a gateway
+ * lets requests for its orders pass only from time to time.
+ */
+
+import type { ActorId } from "../../actors/actor.js";
+import type { Clock } from "../../stream/log/clock.js";
+import { NotSent } from "../../stream/log/ports.js";
+
+/**
+ * Time from one request that passes to the next one, of each market, in ms. The record of a halt goes with the next turn of the
+ * market, so it may outlive the halt while nothing passes.
+ */
+const PASS_MS = 30_000;
+const MARKET = "market:";
+
+export interface HaltedMarketsParts {
+  /** Returns the reasons of all halted actors, as of the last second. */
+  readonly halted: () => Promise<ReadonlyMap<ActorId, string>>;
+  readonly clock: Clock;
+}
+
+export class HaltedMarkets {
+  readonly #parts: HaltedMarketsParts;
+  /** Times at which a request has passed, by market. */
+  readonly #passedMs = new Map<string, number>();
+
+  constructor(parts: HaltedMarketsParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Returns the halted markets, among these or all, of which a request must leave the orders as they are. None while nobody
+   * knows which markets are halted.
+   */
+  async closed(marketIds?: readonly string[]): Promise<readonly string[]> {
+    const { halted, clock } = this.#parts;
+    const actors = await halted().then(
+      (reasons) => [...reasons.keys()],
+      () => [],
+    );
+    const all = actors.flatMap((actor) => (actor.startsWith(MARKET) ? [actor.slice(MARKET.length)] : []));
+    for (const marketId of this.#passedMs.keys())
+      if (!all.includes(marketId)) this.#passedMs.delete(marketId);
+    const nowMs = clock.monotonic();
+    return all.filter((marketId) => {
+      if (marketIds?.includes(marketId) === false) return false;
+      const isClosed = nowMs - (this.#passedMs.get(marketId) ?? -Infinity) < PASS_MS;
+      if (!isClosed) this.#passedMs.set(marketId, nowMs);
+      return isClosed;
+    });
+  }
+}
+
+/** Returns the refusal of a request for orders in a halted market. */
+export function haltedRefusal(): NotSent {
+  return new NotSent(
+    "orders are in a market that a broken rule has halted: they stay as they are until an operator has repaired it; " +
+      "try again then",
+  );
+}

@@ -1,0 +1,147 @@
+import { expect } from "chai";
+import { Redis } from "ioredis";
+import { type ActorId, ledgerActor, marketActor } from "../../../actors/actor.js";
+import { HaltedMarkets } from "../../../http/trading/halted-markets.js";
+import { Keys } from "../../../stream/redis/keys.js";
+import { startStack, type Stack } from "../../support/stack.js";
+import { newMarket, newTrader, type TestTrader } from "../../support/traders.js";
+import { until } from "../../support/until.js";
+import { ManualClock } from "../../stream/log/support.js";
+import { callsOf, resultOf, type Calls } from "../calls.js";
+import { type Answer, type Raw, send, signed } from "../requests.js";
+
+type Market = Awaited<ReturnType<typeof newMarket>>;
+
+const LATE = "503 UNAVAILABLE";
+
+describe("halted markets", () => {
+  const halted = new Map<ActorId, string>([
+    [marketActor("a"), "a broken rule"],
+    [ledgerActor(3), "a broken rule"],
+  ]);
+
+  it("let one request pass in 30 s, because a record of a halt may outlive it", async () => {
+    const clock = new ManualClock();
+    const markets = new HaltedMarkets({ clock, halted: () => Promise.resolve(halted) });
+    expect(await markets.closed(["b"])).to.deep.equal([]);
+    expect(await markets.closed()).to.deep.equal([]);
+    expect(await markets.closed()).to.deep.equal(["a"]);
+    expect(await markets.closed(["a", "b"])).to.deep.equal(["a"]);
+    expect(await markets.closed(["b"])).to.deep.equal([]);
+    clock.advance(30_000);
+    expect(await markets.closed(["a"])).to.deep.equal([]);
+    expect(await markets.closed(["a"])).to.deep.equal(["a"]);
+  });
+
+  it("are none while the log does not answer, and when they are repaired", async () => {
+    let answer = Promise.resolve<ReadonlyMap<ActorId, string>>(halted);
+    const markets = new HaltedMarkets({ clock: new ManualClock(), halted: () => answer });
+    await markets.closed();
+    expect(await markets.closed()).to.deep.equal(["a"]);
+    answer = Promise.reject(new Error("no connection"));
+    expect(await markets.closed()).to.deep.equal([]);
+    answer = Promise.resolve(new Map());
+    expect(await markets.closed()).to.deep.equal([]);
+  });
+});
+
+describe("orders in a halted market", function () {
+  this.timeout(60_000);
+  let stack: Stack;
+  let redis: Redis;
+  let trader: TestTrader;
+  let calls: Calls;
+  let halted: Market;
+  let other: Market;
+  let inHalted: string;
+  let inOther: string;
+
+  before(async () => {
+    stack = await startStack();
+    redis = new Redis(stack.redisUrl);
+    trader = await newTrader(stack);
+    calls = callsOf(stack.url, trader.trading);
+    [halted, other] = [await newMarket(stack), await newMarket(stack)];
+  });
+  after(async () => {
+    redis.disconnect();
+    await stack.stop();
+  });
+  beforeEach(async () => {
+    await setHalted(false);
+    await until(
+      () => calls("DELETE /v3/orders"),
+      (answer) => resultOf(answer) === "200",
+    );
+    await setHalted(true);
+    // The gateway does not know it yet, and then lets one cancel pass.
+    await until(async () => {
+      inHalted = await place(halted);
+      return resultOf(await calls(`DELETE /v3/orders?market=${halted.marketId}`)) === LATE;
+    });
+    inOther = await place(other);
+  });
+
+  /** Names the market as halted. Its actor goes on, so that a cancel which reaches it takes effect. */
+  async function setHalted(isHalted: boolean): Promise<void> {
+    const [key, actor] = [new Keys().halted(), marketActor(halted.marketId)];
+    await (isHalted ? redis.hset(key, actor, "a broken rule") : redis.hdel(key, actor));
+  }
+
+  async function place({ outcomes: [outcomeId] }: Market): Promise<string> {
+    const { json } = await calls("POST /v3/orders", { outcomeId, price: "0.010", qty: 1, tif: "GTC" });
+    return String(json["orderId"]);
+  }
+
+  async function expectOpen(...orderIds: readonly string[]): Promise<void> {
+    await until(async () => {
+      const { json } = await calls("GET /v3/account/orders");
+      const open = (json["open"] as readonly { readonly orderId: string }[]).map(({ orderId }) => orderId);
+      expect(open).to.have.members(orderIds);
+    });
+  }
+
+  /** Sends a cancel that cannot reach the halted market, and the same bytes again when it is repaired. */
+  async function cancelTwice(raw: Raw): Promise<Answer> {
+    const bytes = signed(trader.trading, raw);
+    const refused = await send(stack.url, bytes);
+    expect(resultOf(refused)).to.equal(LATE);
+    expect(refused.text).to.include("halted");
+    await expectOpen(inHalted);
+    await setHalted(false);
+    const answer = await until(
+      () => send(stack.url, bytes),
+      (again) => resultOf(again) !== LATE,
+    );
+    await expectOpen();
+    return answer;
+  }
+
+  it("stay when everything is canceled, and are canceled by the same request later", async () => {
+    const { json } = await cancelTwice({ method: "DELETE", target: "/v3/orders" });
+    expect(json).to.deep.equal({ canceled: 1 });
+  });
+
+  it("stay when they are canceled by id beside others, and are canceled by the same request later", async () => {
+    const body = JSON.stringify({ orderIds: [inHalted, inOther] });
+    const { json } = await cancelTwice({ method: "DELETE", target: "/v3/orders/batch", body });
+    expect(json["canceled"]).to.deep.equal([inHalted]);
+  });
+
+  it("stay when one is canceled, and it is canceled by the same request later", async () => {
+    await calls(`DELETE /v3/orders/${inOther}`);
+    const { json } = await cancelTwice({ method: "DELETE", target: `/v3/orders/${inHalted}` });
+    expect(json).to.deep.equal({ orderId: inHalted, status: "CANCELED" });
+  });
+
+  it("are not amended", async () => {
+    const amended = await calls(`PATCH /v3/orders/${inHalted}`, { price: "0.020" });
+    expect(resultOf(amended)).to.equal(LATE);
+    await expectOpen(inHalted, inOther);
+  });
+
+  it("do not keep others from being canceled in a scope without it", async () => {
+    expect((await calls(`DELETE /v3/orders?market=${other.marketId}`)).json).to.deep.equal({ canceled: 1 });
+    await expectOpen(inHalted);
+  });
+});
