@@ -57,7 +57,7 @@ export async function amendOrder(
   const order = await findOrder(db, wallet, orderId);
   const market = order === undefined ? undefined : await reference.market(order.marketId);
   if (order === undefined || market === undefined) throw new Refused("ORDER_NOT_FOUND");
-  if ((await haltedMarkets.closed([market.marketId])).length > 0) throw haltedRefusal();
+  if (haltedMarkets.closed([market.marketId]).length > 0) throw haltedRefusal();
   // An order may shrink in a market that takes no orders; without a replacement the ledger does no more than that.
   const closed = refuseMarket(market);
   const replacement =

@@ -136,7 +136,7 @@ export class Canceling {
     const { exchange, haltedMarkets } = this.parts;
     const filter = await this.filterOf(scope);
     // A client who has disconnected sends no further cancel, so its orders end when their market is repaired.
-    const closed = reason === undefined ? await haltedMarkets.closed(filter.marketIds) : [];
+    const closed = reason === undefined ? haltedMarkets.closed(filter.marketIds) : [];
     const exceptMarkets = closed.length === 0 ? undefined : closed;
     const command: LedgerCommand = {
       kind: "cancelAll",
@@ -160,7 +160,7 @@ export class Canceling {
     commandId: string,
   ): Promise<Map<string, { readonly status: OrderStatus | undefined; readonly byThis: boolean }>> {
     const { exchange, orderEnds, haltedMarkets } = this.parts;
-    const closed = await haltedMarkets.closed();
+    const closed = haltedMarkets.closed();
     const exceptMarkets = closed.length === 0 ? undefined : closed;
     const command: LedgerCommand = { kind: "cancel", wallet: trader.wallet, orderIds, exceptMarkets };
     const id = idWithout(commandId, closed);

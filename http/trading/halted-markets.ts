@@ -12,16 +12,20 @@ import { NotSent } from "../../stream/log/ports.js";
  * market, so it may outlive the halt while nothing passes.
  */
 const PASS_MS = 30_000;
+/** Time after which the halted actors are read again, in ms. */
+const READ_MS = 1_000;
 const MARKET = "market:";
 
 export interface HaltedMarketsParts {
-  /** Returns the reasons of all halted actors, as of the last second. */
+  /** Returns the reasons of all halted actors. */
   readonly halted: () => Promise<ReadonlyMap<ActorId, string>>;
   readonly clock: Clock;
 }
 
 export class HaltedMarkets {
   readonly #parts: HaltedMarketsParts;
+  #marketIds: readonly string[] = [];
+  #readAtMs = -Infinity;
   /** Times at which a request has passed, by market. */
   readonly #passedMs = new Map<string, number>();
 
@@ -30,25 +34,31 @@ export class HaltedMarkets {
   }
 
   /**
-   * Returns the halted markets, among these or all, of which a request must leave the orders as they are. None while nobody
-   * knows which markets are halted.
+   * Returns the halted markets, among these or all, of which a request must leave the orders as they are, as far as the last
+   * read shows. None while nobody knows which markets are halted. Waits for nothing.
    */
-  async closed(marketIds?: readonly string[]): Promise<readonly string[]> {
-    const { halted, clock } = this.#parts;
-    const actors = await halted().then(
-      (reasons) => [...reasons.keys()],
-      () => [],
-    );
-    const all = actors.flatMap((actor) => (actor.startsWith(MARKET) ? [actor.slice(MARKET.length)] : []));
-    for (const marketId of this.#passedMs.keys())
-      if (!all.includes(marketId)) this.#passedMs.delete(marketId);
-    const nowMs = clock.monotonic();
-    return all.filter((marketId) => {
-      if (marketIds?.includes(marketId) === false) return false;
+  closed(among?: readonly string[]): readonly string[] {
+    const nowMs = this.#parts.clock.monotonic();
+    if (nowMs - this.#readAtMs >= READ_MS) void this.#read(nowMs);
+    return this.#marketIds.filter((marketId) => {
+      if (among?.includes(marketId) === false) return false;
       const isClosed = nowMs - (this.#passedMs.get(marketId) ?? -Infinity) < PASS_MS;
       if (!isClosed) this.#passedMs.set(marketId, nowMs);
       return isClosed;
     });
+  }
+
+  async #read(nowMs: number): Promise<void> {
+    this.#readAtMs = nowMs;
+    const actors = await this.#parts.halted().then(
+      (reasons) => [...reasons.keys()],
+      () => [],
+    );
+    this.#marketIds = actors.flatMap((actor) =>
+      actor.startsWith(MARKET) ? [actor.slice(MARKET.length)] : [],
+    );
+    for (const marketId of this.#passedMs.keys())
+      if (!this.#marketIds.includes(marketId)) this.#passedMs.delete(marketId);
   }
 }
 

@@ -275,7 +275,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
     const locations = tradingLocations(reference, geoIp);
     const { limits } = settings;
     const orderIds = new OrderIds(settings.jwtWebSecret);
-    const haltedMarkets = new HaltedMarkets({ halted: oncePerSecond(() => log.halted()), clock });
+    const haltedMarkets = new HaltedMarkets({ halted: () => log.halted(), clock });
     const orders = { reference, exchange, orderEnds: wallets, freshness, db, clock, orderIds, haltedMarkets };
     const trading = new Trading({ ...orders, limits, formats });
     const emm = createEmmSurface({
