@@ -37,7 +37,7 @@ function accepted<Value extends object>(checked: Value | OrderRefusal): Value {
 /**
  * Amends an open order and returns its id, which is a new one after a replacement. Refuses `ORDER_NOT_FOUND` for an order
  * that is not open, `SYSTEM_LOCKED`, and all that a placement of the amended order would be refused for.
- * Throws `NotSent` when its market is halted.
+ * Throws `Unavailable` when its market is halted.
  */
 export async function amendOrder(
   parts: AmendingParts,

@@ -65,12 +65,19 @@ export interface CancelingParts {
 /** Answer of a ledger to a cancel. */
 type Cancels = Extract<LedgerReply, { readonly kind: "cancels" }>;
 
-/** Returns the id of a command that leaves orders out; the same request can be sent again when they can be canceled. */
-function idWithout(commandId: string, exceptMarkets: readonly string[]): string {
-  return exceptMarkets.length === 0 ? commandId : idFrom(commandId, `except ${exceptMarkets.join(" ")}`);
+/**
+ * Returns the markets that a command leaves out, and its id: one of its own when there are any, so that the same request can
+ * be sent again when they are repaired.
+ */
+function without(
+  closed: readonly string[],
+  commandId: string,
+): { readonly exceptMarkets: readonly string[] | undefined; readonly id: string } {
+  if (closed.length === 0) return { exceptMarkets: undefined, id: commandId };
+  return { exceptMarkets: closed, id: idFrom(commandId, `except ${closed.join(" ")}`) };
 }
 
-/** Throws `NotSent` when the ledger has left orders of halted markets as they are. */
+/** Throws `Unavailable` when the ledger has left orders of halted markets as they are. */
 function requireNoneLeft({ left = 0 }: Cancels): void {
   if (left > 0) throw haltedRefusal();
 }
@@ -97,7 +104,7 @@ export class Canceling {
 
   /**
    * Cancels orders by id and returns the result of each. Throws `Unavailable` when the markets do not answer in time, and
-   * `NotSent` when orders are in a halted market; all others are canceled then.
+   * when orders are in a halted market; all others are canceled then.
    */
   async cancel(
     trader: Trader,
@@ -124,7 +131,7 @@ export class Canceling {
   /**
    * Cancels all of the wallet's orders in a scope, and returns the number of cancels that are queued. Requests for the same
    * scope that come while one is on its way share the next one, because each of them would queue all cancels again.
-   * Refuses `INVALID_QUERY` for a scope that names unknown things, or things that do not belong together. Throws `NotSent`
+   * Refuses `INVALID_QUERY` for a scope that names unknown things, or things that do not belong together. Throws `Unavailable`
    * when orders are in a halted market; all others are canceled then.
    */
   async cancelAll(
@@ -136,15 +143,16 @@ export class Canceling {
     const { exchange, haltedMarkets } = this.parts;
     const filter = await this.filterOf(scope);
     // A client who has disconnected sends no further cancel, so its orders end when their market is repaired.
-    const closed = reason === undefined ? haltedMarkets.closed(filter.marketIds) : [];
-    const exceptMarkets = closed.length === 0 ? undefined : closed;
+    const { exceptMarkets, id } = without(
+      reason === undefined ? haltedMarkets.closed(filter.marketIds) : [],
+      commandId,
+    );
     const command: LedgerCommand = {
       kind: "cancelAll",
       wallet: trader.wallet,
       filter: { ...filter, exceptMarkets },
       reason,
     };
-    const id = idWithout(commandId, closed);
     return this.cancels.run(JSON.stringify(command), async () => {
       const reply = await sendToLedger(exchange, trader.traderId, command, "cancels", id);
       requireNoneLeft(reply);
@@ -160,10 +168,8 @@ export class Canceling {
     commandId: string,
   ): Promise<Map<string, { readonly status: OrderStatus | undefined; readonly byThis: boolean }>> {
     const { exchange, orderEnds, haltedMarkets } = this.parts;
-    const closed = haltedMarkets.closed();
-    const exceptMarkets = closed.length === 0 ? undefined : closed;
+    const { exceptMarkets, id } = without(haltedMarkets.closed(), commandId);
     const command: LedgerCommand = { kind: "cancel", wallet: trader.wallet, orderIds, exceptMarkets };
-    const id = idWithout(commandId, closed);
     // An order can end before the answer is here.
     const unfollow = await orderEnds.followOrders(trader.traderId);
     try {

@@ -5,7 +5,7 @@
 
 import type { ActorId } from "../../actors/actor.js";
 import type { Clock } from "../../stream/log/clock.js";
-import { NotSent } from "../../stream/log/ports.js";
+import { Unavailable } from "../../stream/log/ports.js";
 
 /**
  * Time from one request that passes to the next one, of each market, in ms. The record of a halt goes with the next turn of the
@@ -63,8 +63,8 @@ export class HaltedMarkets {
 }
 
 /** Returns the refusal of a request for orders in a halted market. */
-export function haltedRefusal(): NotSent {
-  return new NotSent(
+export function haltedRefusal(): Unavailable {
+  return new Unavailable(
     "orders are in a market that a broken rule has halted: they stay as they are until an operator has repaired it; " +
       "try again then",
   );
