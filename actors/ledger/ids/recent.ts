@@ -23,17 +23,38 @@ const ORDER_ID_AT = DIGEST_AT + DIGEST_LENGTH;
 /** A record is a whole number of words: key, digest, order id padded with zeros. */
 const RECORD_BYTES = Math.ceil((ORDER_ID_AT + MAX_ORDER_ID) / 4) * 4;
 const RECORD_WORDS = RECORD_BYTES / 4;
-const FIRST_RECORDS = 16;
+/**
+ * Records that a table has room for at first. Its memory is then more than 128 KiB, which the allocator takes from the
+ * system and gives back as a whole: smaller blocks that live for minutes would lie among short-lived ones and keep what
+ * is freed around them. Pages that nothing was written to take no memory.
+ */
+const FIRST_RECORDS = 2_048;
+/** Slots of the index for each record that fits. */
+const SLOTS_PER_RECORD = 2;
 /** Number of records in a saved page. */
 const PAGE_RECORDS = 512;
+
+/** The memory of a table: its records as bytes and as words, and after them its index. */
+class TableMemory {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly words: Uint32Array;
+  /** The number of a record, counted from 1, or 0. */
+  readonly index: Int32Array;
+
+  constructor(readonly capacity: number) {
+    const recordBytes = capacity * RECORD_BYTES;
+    const slots = capacity * SLOTS_PER_RECORD;
+    const buffer = new ArrayBuffer(recordBytes + slots * Int32Array.BYTES_PER_ELEMENT);
+    this.bytes = new Uint8Array(buffer, 0, recordBytes);
+    this.words = new Uint32Array(buffer, 0, capacity * RECORD_WORDS);
+    this.index = new Int32Array(buffer, recordBytes, slots);
+  }
+}
 
 /** The ids of one minute, in the order of their acceptance, with an index by key. */
 class MinuteTable {
   #records = 0;
-  #bytes = new Uint8Array(FIRST_RECORDS * RECORD_BYTES);
-  #words = new Uint32Array(this.#bytes.buffer);
-  /** Slots of the index: the number of a record, counted from 1, or 0. There are twice as many as records fit. */
-  #index = new Int32Array(2 * FIRST_RECORDS);
+  #memory = new TableMemory(FIRST_RECORDS);
 
   get size(): number {
     return this.#records;
@@ -43,7 +64,7 @@ class MinuteTable {
     assert(orderId.length <= MAX_ORDER_ID, "the id of an order is too long", orderId);
     this.#reserve(this.#records + 1);
     const record = this.#records;
-    this.#words.set(key, record * RECORD_WORDS);
+    this.#memory.words.set(key, record * RECORD_WORDS);
     this.#writeText(record * RECORD_BYTES + DIGEST_AT, digest);
     this.#writeText(record * RECORD_BYTES + ORDER_ID_AT, orderId);
     this.#records += 1;
@@ -51,9 +72,10 @@ class MinuteTable {
   }
 
   find(key: IdKey): FirstOrder | undefined {
-    const mask = this.#index.length - 1;
+    const { index } = this.#memory;
+    const mask = index.length - 1;
     for (let slot = key[0] & mask; ; slot = (slot + 1) & mask) {
-      const record = (this.#index[slot] ?? 0) - 1;
+      const record = (index[slot] ?? 0) - 1;
       if (record === -1) return undefined;
       if (this.#hasKey(record, key)) return this.#read(record);
     }
@@ -61,7 +83,7 @@ class MinuteTable {
 
   #hasKey(record: number, key: IdKey): boolean {
     const at = record * RECORD_WORDS;
-    const words = this.#words;
+    const { words } = this.#memory;
     return (
       words[at] === key[0] && words[at + 1] === key[1] && words[at + 2] === key[2] && words[at + 3] === key[3]
     );
@@ -70,7 +92,7 @@ class MinuteTable {
   #read(record: number): FirstOrder {
     const at = record * RECORD_BYTES;
     const text = (from: number, to: number): string =>
-      Buffer.from(this.#bytes.buffer, at + from, to - from).toString("latin1");
+      Buffer.from(this.#memory.bytes.buffer, at + from, to - from).toString("latin1");
     return {
       digest: text(DIGEST_AT, ORDER_ID_AT),
       orderId: text(ORDER_ID_AT, ORDER_ID_AT + MAX_ORDER_ID).replace(/\0+$/, ""),
@@ -78,33 +100,35 @@ class MinuteTable {
   }
 
   #writeText(at: number, text: string): void {
-    for (let i = 0; i < text.length; i += 1) this.#bytes[at + i] = text.charCodeAt(i);
+    const { bytes } = this.#memory;
+    for (let i = 0; i < text.length; i += 1) bytes[at + i] = text.charCodeAt(i);
   }
 
   #reserve(records: number): void {
-    if (records * RECORD_BYTES <= this.#bytes.length) return;
-    let capacity = this.#bytes.length / RECORD_BYTES;
+    const { bytes } = this.#memory;
+    let { capacity } = this.#memory;
+    if (records <= capacity) return;
     while (capacity < records) capacity *= 2;
-    const bytes = new Uint8Array(capacity * RECORD_BYTES);
-    bytes.set(this.#bytes);
-    this.#bytes = bytes;
-    this.#words = new Uint32Array(bytes.buffer);
-    this.#index = new Int32Array(2 * capacity);
+    this.#memory = new TableMemory(capacity);
+    this.#memory.bytes.set(bytes);
     for (let record = 0; record < this.#records; record += 1) this.#indexRecord(record);
   }
 
   #indexRecord(record: number): void {
-    const mask = this.#index.length - 1;
-    let slot = (this.#words[record * RECORD_WORDS] ?? 0) & mask;
-    while (this.#index[slot] !== 0) slot = (slot + 1) & mask;
-    this.#index[slot] = record + 1;
+    const { words, index } = this.#memory;
+    const mask = index.length - 1;
+    let slot = (words[record * RECORD_WORDS] ?? 0) & mask;
+    while (index[slot] !== 0) slot = (slot + 1) & mask;
+    index[slot] = record + 1;
   }
 
   /** Yields the records in pages. A full page never changes. */
   *pages(): Generator<string> {
     for (let record = 0; record < this.#records; record += PAGE_RECORDS) {
       const records = Math.min(PAGE_RECORDS, this.#records - record);
-      yield Buffer.from(this.#bytes.buffer, record * RECORD_BYTES, records * RECORD_BYTES).toString("base64");
+      yield Buffer.from(this.#memory.bytes.buffer, record * RECORD_BYTES, records * RECORD_BYTES).toString(
+        "base64",
+      );
     }
   }
 
@@ -112,7 +136,7 @@ class MinuteTable {
     const bytes = Buffer.from(page, "base64");
     const first = this.#records;
     this.#reserve(first + bytes.length / RECORD_BYTES);
-    this.#bytes.set(bytes, first * RECORD_BYTES);
+    this.#memory.bytes.set(bytes, first * RECORD_BYTES);
     this.#records += bytes.length / RECORD_BYTES;
     for (let record = first; record < this.#records; record += 1) this.#indexRecord(record);
   }
