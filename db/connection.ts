@@ -6,14 +6,16 @@
 import { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { CANCEL_MS, KEEP_ALIVE } from "./database.js";
+import { KEEP_ALIVE } from "./database.js";
 
 export interface ConnectionOptions {
   /** Name of the work, by which Postgres lists the connection. */
   readonly name: string;
   /** Time in ms without any answer of the server after which the connection is closed (default 5 s). */
   readonly silenceMs?: number;
-  /** Longest time of a statement in ms; default: no limit. */
+  /**
+   * Longest time of a statement in ms; default: no limit. The server alone keeps it, so a transaction may set another one.
+   */
   readonly statementTimeoutMs?: number;
 }
 
@@ -49,10 +51,7 @@ export class Connection {
       ...common,
       stream: () => this.#socket,
       application_name: name,
-      ...(statementTimeoutMs !== undefined && {
-        statement_timeout: statementTimeoutMs,
-        query_timeout: statementTimeoutMs + CANCEL_MS,
-      }),
+      ...(statementTimeoutMs !== undefined && { statement_timeout: statementTimeoutMs }),
     });
     this.#watcher = new pg.Client({
       ...common,

@@ -32,6 +32,21 @@ describe("connection beside the pools", () => {
     expect(rows).to.deep.equal([{ one: 1 }]);
   });
 
+  it("keeps the time limit of a statement, and waits longer where a transaction sets another one", async () => {
+    const limited = new Connection(proxy.url, { name: "test", statementTimeoutMs: 300 });
+    await limited.open();
+    try {
+      const { client } = limited;
+      expect(await failureOf(client.query("select pg_sleep(10)"))).to.have.property("code", "57014");
+      await client.query("begin; set local statement_timeout = 10000");
+      const { rows } = await client.query("select 1 as one from pg_sleep(1.5)");
+      expect(rows).to.deep.equal([{ one: 1 }]);
+      await client.query("commit");
+    } finally {
+      await limited.close();
+    }
+  });
+
   it("fails within seconds when the server goes silent in a statement", async () => {
     const query = failureOf(connection.client.query("select pg_sleep(60)"));
     proxy.silence();
