@@ -19,7 +19,10 @@ export interface History {
   readonly head: Position;
   /** Lineage of the entry after which this history begins. */
   readonly lineage: string;
-  /** Engine time of that entry (Unix ms), 0 when the log does not have it any more. */
+  /**
+   * Engine time at which the actor last emitted a delta up to that entry (Unix ms): no later entry is older. 0 when the log
+   * does not have it any more.
+   */
   readonly sinceTs: number;
   /** The entries up to `head`. Throws when some of them are no longer in the log. */
   entries(): AsyncIterable<readonly Entry[]>;
@@ -102,14 +105,23 @@ export function journalOf(log: Log, tail: LogTail, logger: Logger, archive?: Pic
   };
 }
 
-/** Returns the engine time of an entry, 0 when the log does not have it or it has no batch. */
+/**
+ * Returns the engine time of the last batch up to an entry, 0 when the log does not have it any more. An entry has no batch
+ * when it only answers, as a refusal does.
+ */
 async function timeOf(log: Log, actor: ActorId, seq: number): Promise<number> {
-  if (seq === 0) return 0;
-  const reads = [{ partition: partitionOf(actor), actor, afterSeq: seq - 1 }];
-  const [found] = await log.readEntries(reads, 1);
-  const [stored] = found?.entries ?? [];
-  if (stored?.seq !== seq) return 0;
-  return parseEntry(actor, stored).batches.at(-1)?.ts ?? 0;
+  for (let last = seq; last > 0; ) {
+    const afterSeq = Math.max(0, last - PAGE_ENTRIES);
+    const reads = [{ partition: partitionOf(actor), actor, afterSeq }];
+    const [found] = await log.readEntries(reads, last - afterSeq);
+    const stored = (found?.entries ?? []).filter((entry) => entry.seq <= last);
+    if (stored.length === 0) return 0;
+    const batches = stored.flatMap((entry) => parseEntry(actor, entry).batches);
+    const ts = batches.at(-1)?.ts;
+    if (ts !== undefined) return ts;
+    last = afterSeq;
+  }
+  return 0;
 }
 
 async function* readEntries(

@@ -1,12 +1,12 @@
 /** Repair of the rows of a market: its definition, prints, last prices and totals. */
 
-import { eq } from "drizzle-orm";
+import { and, eq, max } from "drizzle-orm";
 import type pg from "pg";
 import type { MarketState } from "../../../actors/market/state.js";
 import { CURRENCIES } from "../../../actors/market/types.js";
 import type { Entry } from "../../../stream/log/ports.js";
 import { queriesOver } from "../../database.js";
-import { markets, outcomes } from "../../schema/markets.js";
+import { markets, marketTransitions, outcomes } from "../../schema/markets.js";
 import { seqOf } from "../cursor.js";
 import { feeColumns, outcomeStatus } from "../definitions.js";
 import type { LostRows, Removed, Repair } from "./repair.js";
@@ -82,7 +82,7 @@ export class MarketRepair implements Repair {
         grade: settlement?.grade ?? null,
         settlementId: settlement?.settlementId ?? null,
         remediating: settlement?.direction === "reversing",
-        settledTs: isSettled ? (row.settledTs ?? this.#lost.sinceTs) : null,
+        settledTs: isSettled ? ((await this.#gradedTs()) ?? row.settledTs) : null,
       })
       .where(eq(markets.marketId, this.#marketId));
     const grade = isSettled ? settlement?.grade : undefined;
@@ -93,6 +93,16 @@ export class MarketRepair implements Repair {
         outcomeStatus(grade, outcome),
       ]);
     }
+  }
+
+  /** Returns the time of the last grade that the log still has. */
+  async #gradedTs(): Promise<number | undefined> {
+    const { marketId, kind, ts } = marketTransitions;
+    const [last] = await queriesOver(this.#client)
+      .select({ ts: max(ts) })
+      .from(marketTransitions)
+      .where(and(eq(marketId, this.#marketId), eq(kind, "GRADE")));
+    return last?.ts ?? undefined;
   }
 
   async #resetLastPrices(): Promise<void> {

@@ -9,11 +9,13 @@ import { reconciliations } from "../../../db/schema/wallets.js";
 import { reconciledSince } from "../../../db/queries/projected.js";
 import { Freshness } from "../../../http/trading/freshness.js";
 import { silentLogger } from "../../../stream/log/logger.js";
+import { parseEntry } from "../../../stream/log/packing.js";
 import { actorOf } from "../../../stream/runtime/actors.js";
 import { Instance } from "../../../stream/runtime/instance.js";
 import { loadState } from "../../../stream/runtime/recovery.js";
 import { bitOf } from "../../../stream/ws/channels.js";
 import { Replica } from "../../../stream/ws/market/replica.js";
+import { orderRequest, placement } from "../../support/exchange/commands.js";
 import { dice } from "../exchange.js";
 import { type LogServer, memoryServer, redisServer, WentBack } from "./went-back.js";
 
@@ -157,6 +159,42 @@ describe("a log that went back", () => {
     expect(await resumedFrom(latest - 1)).to.equal(BOOK);
     expect(errors).to.deep.equal([]);
     cut?.close();
+  });
+
+  it("tells since when the lost rows are, also when the last entry that is left only refuses", async () => {
+    const of = await start(8);
+    const market = await of.createMarket();
+    await of.fundTraders();
+    const trader = of.traders[0] ?? "";
+    const actor = ledgerOf(trader);
+    const reads = async () => {
+      const [head] = await of.log.heads(partitionOf(actor), [actor]);
+      return { partition: partitionOf(actor), actor, afterSeq: (head?.seq ?? 0) - 1 };
+    };
+    const before = Date.now();
+    await of.ledger(trader, placement(trader, orderRequest(market, { outcome: 0, price: 400, qty: 1 })));
+    await of.ledger(trader, placement(trader, orderRequest(market, { outcome: 0, price: 400, qty: 900_000 })));
+    const [last] = await of.log.readEntries([await reads()], 1);
+    const [entry] = last?.entries ?? [];
+    if (entry === undefined) throw new Error("no entry");
+    expect(parseEntry(actor, entry).batches).to.deep.equal([]);
+    const { sinceTs } = await of.journal().historyAfter(actor, entry.seq);
+    expect(sinceTs).to.be.within(before, Date.now());
+  });
+
+  it("dates a settlement whose correction is lost by its own grade", async () => {
+    const of = await start(9);
+    of.startProjector();
+    const market = await of.createMarket();
+    await of.fundTraders();
+    await of.trade(20);
+    await of.settle(market);
+    await of.projected();
+    await of.keepCopy();
+    await of.correct(market);
+    await of.projected();
+    await of.goBack();
+    await expectTablesOfLog(of);
   });
 
   it("fails the waits of reads until the rows of its lost entries are removed", async () => {

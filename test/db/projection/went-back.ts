@@ -19,7 +19,7 @@ import type { MarketDefinition } from "../../../actors/market/types.js";
 import { contracts, millicents } from "../../../actors/units.js";
 import { connect, disconnect, type Database } from "../../../db/database.js";
 import { migrate } from "../../../db/migrate.js";
-import { journalOf } from "../../../db/projection/journal.js";
+import { type Journal, journalOf } from "../../../db/projection/journal.js";
 import { Projector } from "../../../db/projection/projector.js";
 import { finishEventAction, recordFollowed, stepEvent } from "../../../db/queries/catalog/events.js";
 import { lostEventActions, sendLostAction } from "../../../db/queries/catalog/lost-actions.js";
@@ -172,7 +172,7 @@ export class WentBack {
   startProjector(): void {
     const projector = new Projector({
       databaseUrl: this.#database.url,
-      journal: journalOf(this.#log, this.#tail, silentLogger),
+      journal: this.journal(),
       marketChanged: () => Promise.resolve(),
       logger: { ...silentLogger, error: (fields, message) => this.errors.push({ fields, message }) },
     });
@@ -316,12 +316,28 @@ export class WentBack {
   /** Closes, grades and settles a market. */
   async settle({ marketId }: MarketDefinition): Promise<void> {
     await this.#exchange.market(marketId, { kind: "lifecycle", actions: ["close"] });
+    await this.#grade(marketId, 0);
+  }
+
+  async #grade(marketId: string, outcome: number): Promise<void> {
+    const settlementId = randomUUID();
     await this.#exchange.market(marketId, {
       kind: "grade",
-      settlementId: randomUUID(),
-      grade: { kind: "WINNER", outcome: 0 },
+      settlementId,
+      grade: { kind: "WINNER", outcome },
     });
     await this.#exchange.market(marketId, { kind: "settle", limit: 100 });
+  }
+
+  /** Reverses the settlement of a market, and settles it otherwise. */
+  async correct({ marketId }: MarketDefinition): Promise<void> {
+    await this.#exchange.market(marketId, { kind: "remediate", reason: "a wrong result" });
+    await this.#exchange.market(marketId, { kind: "settle", limit: 100 });
+    await this.#grade(marketId, 1);
+  }
+
+  journal(): Journal {
+    return journalOf(this.#log, this.#tail, silentLogger);
   }
 
   get actors(): readonly ActorId[] {
@@ -346,7 +362,7 @@ export class WentBack {
 
   /** Returns the rows of the tables, and those that a projection of the log from its beginning gives. */
   async rows(): Promise<{ readonly found: Rows; readonly expected: Rows }> {
-    const journal = journalOf(this.#log, this.#tail, silentLogger);
+    const journal = this.journal();
     const entries: Entry[] = [];
     for (const actor of this.actors) {
       for await (const page of (await journal.historyAfter(actor, 0)).entries()) entries.push(...page);
