@@ -52,6 +52,7 @@ const RETRY_MS = 250;
 
 export class EveryActor {
   readonly #ports: Ports;
+  readonly #onStopped: () => void;
   readonly #options: EveryActorOptions & { readonly batchEntries: number };
   /** Position after the last entry of each actor that is gathered or delivered. */
   readonly #cursors: Map<ActorId, Position>;
@@ -72,8 +73,10 @@ export class EveryActor {
   #wake: () => void = () => undefined;
   #stopped = false;
 
-  constructor(ports: Ports, options: EveryActorOptions) {
+  /** `onStopped` is called once it has stopped. */
+  constructor(ports: Ports, options: EveryActorOptions, onStopped: () => void) {
     this.#ports = ports;
+    this.#onStopped = onStopped;
     this.#options = { ...options, batchEntries: options.batchEntries ?? BATCH_ENTRIES };
     this.#cursors = new Map(options.cursors);
     this.#listener = ports.log.listen("deltas", (notification) => this.#onNotification(notification));
@@ -282,5 +285,6 @@ export class EveryActor {
     await this.#listener.close();
     this.#wake();
     await this.#loop;
+    this.#onStopped();
   }
 }

@@ -323,7 +323,7 @@ export class LogTail implements Tail {
 
   /** Follows all present and future actors, for a read model; see `EveryActorOptions`. */
   everyActor(options: EveryActorOptions): EveryActor {
-    const follower = new EveryActor(this.#options, options);
+    const follower = new EveryActor(this.#options, options, () => this.#everyActor.delete(follower));
     this.#everyActor.add(follower);
     return follower;
   }

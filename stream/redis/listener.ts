@@ -22,6 +22,8 @@ export interface ListenerPorts {
   /** Reads the number of notifications that were published on each channel, `undefined` where it cannot be read. */
   readonly countsOf: (channels: readonly string[]) => Promise<readonly (number | undefined)[]>;
   readonly onNotification: (notification: Notification) => void;
+  /** Called when the listener is closed. */
+  readonly onClosed: () => void;
 }
 
 /** A channel with watched partitions. */
@@ -192,6 +194,7 @@ export class NotificationListener implements Listener {
     this.#cancelCheck();
     for (const { stop } of this.#channels.values()) stop();
     this.#channels.clear();
+    this.#ports.onClosed();
     return Promise.resolve();
   }
 }

@@ -674,7 +674,7 @@ export class RedisLog implements Log {
   }
 
   listen(kind: NotificationKind, onNotification: (notification: Notification) => void): Listener {
-    const listener = new NotificationListener({
+    const listener: NotificationListener = new NotificationListener({
       clock: systemClock,
       database: this.#database,
       subscribe: (channel, reader) => this.#subscriber.listen(channel, reader),
@@ -685,6 +685,7 @@ export class RedisLog implements Log {
       },
       countsOf: (channels) => this.#countsOf(channels),
       onNotification,
+      onClosed: () => this.#listeners.delete(listener),
     });
     this.#listeners.add(listener);
     return listener;

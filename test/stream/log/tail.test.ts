@@ -1,3 +1,5 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { expect } from "chai";
 import { type ActorId, ledgerActor, marketActor, partitionOf } from "../../../actors/actor.js";
 import { systemClock } from "../../../stream/log/clock.js";
@@ -279,6 +281,26 @@ for (const [name, create] of Object.entries(subjects)) {
         });
         await until(() => expect(sizes.reduce((sum, size) => sum + size, 0)).to.equal(1_200));
         expect(Math.max(...sizes), "entries of 30 kB in one batch").to.be.below(600);
+      });
+
+      it("is forgotten when it has stopped", async () => {
+        setFlagsFromString("--expose-gc");
+        const collectGarbage = runInNewContext("gc") as () => void;
+        const follow = (): [EveryActor, WeakRef<object>] => {
+          const onEntries = (): Promise<void> => Promise.resolve();
+          const never = (): void => undefined;
+          const options = { cursors: new Map(), onEntries, onGap: never, onUnreadable: never };
+          return [tail.everyActor(options), new WeakRef(onEntries)];
+        };
+        const stopped = await (async () => {
+          const [follower, entries] = follow();
+          await follower.stop();
+          return entries;
+        })();
+        await until(() => {
+          collectGarbage();
+          return stopped.deref() === undefined;
+        });
       });
 
       it("delivers every entry of every actor after its cursor, in order for each actor", async () => {

@@ -22,6 +22,7 @@ describe("the notifications of a Redis log", () => {
       channelsOf: () => [{ name: "channel" }],
       countsOf: () => Promise.resolve([count]),
       onNotification: (notification) => received.push(notification),
+      onClosed: () => undefined,
     });
     const check = async (): Promise<void> => {
       clock.advance(CHECK_MS);

@@ -605,7 +605,7 @@ export class MemoryLog implements Log {
       subscribe: (begin) => this.#perform("subscribe", begin),
       loses: this.#losesNotification,
     };
-    const listener = new NotificationListener({
+    const listener: NotificationListener = new NotificationListener({
       clock: this.#clock,
       database: DATABASE,
       subscribe: ({ name }, reader) => {
@@ -615,6 +615,7 @@ export class MemoryLog implements Log {
       channelsOf: (partition) => [{ name: KEYS.notifications(partition, kind) }],
       countsOf: (channels) => this.countsOf(channels),
       onNotification,
+      onClosed: () => this.#open.delete(listener),
     });
     this.#open.add(listener);
     return listener;
