@@ -442,11 +442,10 @@ export class Worker {
       wanted.map((name) => this.#take(name, leases.get(name)?.epoch ?? 0)),
     );
     const taken = wanted.filter((name) => this.#held.has(name));
-    if (taken.length > 0) {
+    if (taken.length > 0)
       this.#options.logger.info({ worker: this.id, partitions: taken }, "took partitions");
-      this.#listener?.watch([...this.#held.keys()]);
-    }
-    // The partitions that were taken are watched, whatever became of the others.
+    // The partitions that were taken are watched, whatever became of the others, and those that have left no longer.
+    this.#listener?.watch([...this.#held.keys()]);
     for (const take of takes) if (take.status === "rejected") throw take.reason;
     const isComplete = leases.size === this.#partitions.length;
     if (!isComplete || [...owners.values()].includes(undefined)) this.#mustLook = true;
@@ -461,7 +460,11 @@ export class Worker {
   #beginMove(owners: Owners, live: readonly LiveWorker[]): void {
     if (this.#handingOver.size > 0) return;
     const move = nextMove(owners, live);
-    if (move?.from !== this.id) return;
+    if (move?.from !== this.id) {
+      // Later, its partition would have more to prepare again.
+      if (this.#moving?.isPrepared === true) this.#moving = undefined;
+      return;
+    }
     this.#mustLook = true;
     if ([...this.#away.keys()].some((name) => this.#isAway(name))) return;
     for (const partition of this.#held.values()) {
@@ -579,8 +582,7 @@ export class Worker {
   /** Removes a partition whose ownership has ended. */
   #removeEnded(partition: Partition): void {
     if (this.#held.get(partition.name) !== partition) return;
-    this.#held.delete(partition.name);
-    this.groupOf(partition.name).remove(partition);
+    this.#forget(partition);
     const fields = {
       worker: this.id,
       partition: partition.name,
@@ -592,11 +594,16 @@ export class Worker {
     else logger.warn(fields, "released a partition after a failure; it is recovered from the log");
   }
 
+  #forget(partition: Partition): void {
+    this.#held.delete(partition.name);
+    this.groupOf(partition.name).remove(partition);
+    if (this.#moving?.partition === partition) this.#moving = undefined;
+  }
+
   #handOverPartition(partition: Partition): void {
     const { name } = partition;
     if (this.#handingOver.has(name)) return;
-    this.#held.delete(name);
-    this.groupOf(name).remove(partition);
+    this.#forget(partition);
     const done = this.#handOver(partition).finally(() => this.#handingOver.delete(name));
     this.#handingOver.set(name, { partition, done });
   }

@@ -456,6 +456,58 @@ describe("a worker", () => {
     expect(await add(1)).to.equal(40_002);
   });
 
+  it("prepares a move again, whose taker had left when it was prepared", async () => {
+    const faults = new FaultyGate();
+    const log = deployment.connect(faults.gate);
+    const giver = deployment.worker(log);
+    await giver.start();
+    const addMany = async (id: string, sum: number): Promise<void> => {
+      const commands = Array.from({ length: 20_000 }, () => ({ kind: "add", n: 1 }));
+      await log.append("l1", [{ to: a, body: packEnvelope({ id, commands }) }]);
+      await until(async () => expect((await counterInLog(log, a)).value).to.equal(sum));
+    };
+    const snapshotSeq = async () => (await log.heads("l1", [a]))[0]?.snapshot;
+
+    await addMany("before the first taker", 20_000);
+    const writeSnapshot = faults.hold("writeSnapshot");
+    const first = deployment.worker(deployment.connect());
+    await first.start();
+    await until(() => faults.waiting("writeSnapshot") === 0);
+    await first.stop();
+    // The giver learns of it with its next heartbeat.
+    await pause(500);
+    writeSnapshot();
+    await until(async () => expect(await snapshotSeq()).to.equal(1));
+    await pause(500);
+    expect(giver.held.has("l1")).to.equal(true);
+    await addMany("before the second taker", 40_000);
+
+    const second = deployment.worker(deployment.connect());
+    await second.start();
+    await untilWithin(10_000, () => second.held.has("l1"));
+    expect(await snapshotSeq()).to.equal(2);
+  });
+
+  it("hears no more of the partitions that it has handed over", async () => {
+    const log = deployment.connect();
+    const giver = deployment.worker(log);
+    let watched: readonly string[] = [];
+    const listen = log.listen.bind(log);
+    log.listen = (...of) => {
+      const listener = listen(...of);
+      const watch = listener.watch.bind(listener);
+      listener.watch = (partitions) => watch((watched = partitions));
+      return listener;
+    };
+    await giver.start();
+    expect([...watched].sort()).to.deep.equal([...giver.held.keys()].sort());
+    const taker = deployment.worker(deployment.connect());
+    await taker.start();
+    await untilWithin(10_000, () => taker.held.size > 0);
+    await untilWithin(5_000, () => !watched.some((partition) => taker.held.has(partition)));
+    expect([...watched].sort()).to.deep.equal([...giver.held.keys()].sort());
+  });
+
   it("hands over its partitions for four seconds at most, however long the others need to take them", async () => {
     const shards = Array.from({ length: 12 }, (_, n) => n + 1);
     const names = shards.map((shard) => `l${shard}`);
