@@ -83,11 +83,9 @@ export function listeningOn(port: number, host: string, further: readonly number
 
 function listen(server: TcpServer, port: number, host: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(port, host, () => {
-      server.off("error", reject);
-      resolve();
-    });
+    // Stays afterwards: a connection that cannot be accepted, as for lack of memory, is no reason to end.
+    server.on("error", reject);
+    server.listen(port, host, resolve);
   });
 }
 

@@ -10,28 +10,43 @@ export interface LogFile {
 
 const ROTATE_BYTES = 50 * 1024 * 1024;
 
-/** Opens the log for appending. At 50 MB the file is renamed to `<path>.1`, replacing the previous one. */
-export function openLog(path: string): LogFile {
+/**
+ * Opens the log for appending. At `rotateBytes` (default 50 MB) the file is renamed to `<path>.1`, replacing the previous
+ * one. A full disk, or a file that somebody has moved or removed, does not end the supervisor.
+ */
+export function openLog(path: string, rotateBytes = ROTATE_BYTES): LogFile {
   let descriptor = fs.openSync(path, "a", 0o600);
   let bytes = fs.fstatSync(descriptor).size;
-  const append = (line: string): void => {
-    if (bytes > ROTATE_BYTES) {
+  const rotate = (): void => {
+    // The next try comes after as many bytes again.
+    bytes = 0;
+    attempt(() => fs.renameSync(path, `${path}.1`));
+    attempt(() => {
+      const next = fs.openSync(path, "a", 0o600);
       fs.closeSync(descriptor);
-      fs.renameSync(path, `${path}.1`);
-      descriptor = fs.openSync(path, "a", 0o600);
-      bytes = 0;
-    }
-    try {
+      descriptor = next;
+    });
+  };
+  const append = (line: string): void => {
+    if (bytes > rotateBytes) rotate();
+    attempt(() => {
       bytes += fs.writeSync(descriptor, `${line}\n`);
-    } catch {
-      // A full disk must not end the supervisor: the line is lost instead.
-    }
+    });
   };
   return {
     path,
     from: (source) => (line) => append(isJsonObject(line) ? line : wrap(source, line)),
     close: () => fs.closeSync(descriptor),
   };
+}
+
+/** Runs a step that may fail: what it would have written is lost instead. */
+function attempt(step: () => void): void {
+  try {
+    step();
+  } catch {
+    // There is no other place to report it.
+  }
 }
 
 function isJsonObject(line: string): boolean {

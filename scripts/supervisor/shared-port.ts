@@ -70,11 +70,9 @@ export class SharedPort {
     });
     this.#servers.push(server);
     return new Promise((resolve, reject) => {
-      server.once("error", reject);
-      server.listen(port, host, () => {
-        server.off("error", reject);
-        resolve();
-      });
+      // Stays afterwards: a connection that cannot be accepted, as for lack of memory, is no reason to end.
+      server.on("error", reject);
+      server.listen(port, host, resolve);
     });
   }
 
