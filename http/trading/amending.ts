@@ -58,6 +58,7 @@ export async function amendOrder(
   const market = order === undefined ? undefined : await reference.market(order.marketId);
   if (order === undefined || market === undefined) throw new Refused("ORDER_NOT_FOUND");
   if (haltedMarkets.closed([market.marketId]).length > 0) throw haltedRefusal();
+  haltedMarkets.passed([market.marketId]);
   // An order may shrink in a market that takes no orders; without a replacement the ledger does no more than that.
   const closed = refuseMarket(market);
   const replacement =

@@ -59,7 +59,7 @@ export interface CancelingParts {
   readonly orderEnds: OrderEnds;
   readonly freshness: Freshness;
   readonly db: Database;
-  readonly haltedMarkets: Pick<HaltedMarkets, "closed">;
+  readonly haltedMarkets: Pick<HaltedMarkets, "closed" | "passed">;
 }
 
 /** Answer of a ledger to a cancel. */
@@ -75,6 +75,10 @@ function without(
 ): { readonly exceptMarkets: readonly string[] | undefined; readonly id: string } {
   if (closed.length === 0) return { exceptMarkets: undefined, id: commandId };
   return { exceptMarkets: closed, id: idFrom(commandId, `except ${closed.join(" ")}`) };
+}
+
+function marketsOf({ queued }: Cancels): readonly string[] {
+  return queued.map(({ marketId }) => marketId);
 }
 
 /** Throws `Unavailable` when the ledger has left orders of halted markets as they are. */
@@ -155,6 +159,7 @@ export class Canceling {
     };
     return this.cancels.run(JSON.stringify(command), async () => {
       const reply = await sendToLedger(exchange, trader.traderId, command, "cancels", id);
+      haltedMarkets.passed(marketsOf(reply));
       requireNoneLeft(reply);
       // A ledger of an earlier build lists all orders and counts none.
       return reply.count ?? reply.queued.length;
@@ -174,6 +179,7 @@ export class Canceling {
     const unfollow = await orderEnds.followOrders(trader.traderId);
     try {
       const reply = await sendToLedger(exchange, trader.traderId, command, "cancels", id);
+      haltedMarkets.passed(marketsOf(reply));
       const statuses = await this.statusesAfter(trader, orderIds, reply);
       requireNoneLeft(reply);
       return statuses;

@@ -40,12 +40,21 @@ export class HaltedMarkets {
   closed(among?: readonly string[]): readonly string[] {
     const nowMs = this.#parts.clock.monotonic();
     if (nowMs - this.#readAtMs >= READ_MS) void this.#read(nowMs);
-    return this.#marketIds.filter((marketId) => {
-      if (among?.includes(marketId) === false) return false;
-      const isClosed = nowMs - (this.#passedMs.get(marketId) ?? -Infinity) < PASS_MS;
-      if (!isClosed) this.#passedMs.set(marketId, nowMs);
-      return isClosed;
-    });
+    return this.#marketIds.filter(
+      (marketId) => among?.includes(marketId) !== false && this.#isClosed(marketId, nowMs),
+    );
+  }
+
+  /** Records that a request for orders in these markets has passed: the halted ones among them are closed for a while. */
+  passed(marketIds: readonly string[]): void {
+    const nowMs = this.#parts.clock.monotonic();
+    for (const marketId of this.#marketIds)
+      if (marketIds.includes(marketId) && !this.#isClosed(marketId, nowMs))
+        this.#passedMs.set(marketId, nowMs);
+  }
+
+  #isClosed(marketId: string, nowMs: number): boolean {
+    return nowMs - (this.#passedMs.get(marketId) ?? -Infinity) < PASS_MS;
   }
 
   async #read(nowMs: number): Promise<void> {

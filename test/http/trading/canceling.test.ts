@@ -21,7 +21,7 @@ function cancel(open: readonly string[], ended: readonly TerminalOrder[]): Retur
       waitForTerminal: () => Promise.resolve(new Map(ended.map((end) => [end.orderId, end]))),
       wasFilled: () => true,
     },
-    haltedMarkets: { closed: () => [] },
+    haltedMarkets: { closed: () => [], passed: () => undefined },
     db: new Proxy({}, { get: () => expect.fail("the tables were read") }),
   };
   return new Canceling(parts as unknown as CancelingParts).cancel(TRADER, [ORDER]);
