@@ -9,9 +9,12 @@ const DAY_MS = 24 * 60 * 60 * SECOND_MS;
 export const MAX_BATCH = 256;
 /** Bounds of the work of one decision (contract section 2.9). Longer work goes on in further commits. */
 export interface Bounds {
-  /** Maximum number of resting orders that a sweep meets, and of wallets that one decision visits or pays, at once. */
+  /**
+   * Maximum number of resting orders that a sweep meets, of wallets that one decision visits or pays, and of orders whose
+   * cancels a ledger passes on, at once.
+   */
   readonly atOnce: number;
-  /** Maximum number of orders in one piece of a longer sweep, of a clearing, of a cancel or of an expiry. */
+  /** Maximum number of orders that a market ends in one piece of a longer sweep, a clearing, a cancel or an expiry. */
   readonly piece: number;
 }
 

@@ -59,7 +59,7 @@ export class Emitter {
 
   /** Number of orders that this command may still cancel. A dead-man switch counts as one. */
   get room(): number {
-    return this.bounds.piece - this.#canceled;
+    return this.bounds.atOnce - this.#canceled;
   }
 
   /** Leaves the rest of the work to a command that the ledger takes before any other. */

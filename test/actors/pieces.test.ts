@@ -6,7 +6,7 @@ import type { LedgerCommand } from "../../actors/ledger/commands.js";
 import { ledger } from "../../actors/ledger/ledger.js";
 import type { LedgerDelta } from "../../actors/ledger/deltas.js";
 import { orderOf } from "../../actors/ledger/placing.js";
-import { BOUNDS, MAX_MARKET_ORDERS } from "../../actors/limits.js";
+import { BOUNDS, MAX_MARKET_ORDERS, MAX_OPEN_ORDERS } from "../../actors/limits.js";
 import type { LifecycleAction, MarketCommand } from "../../actors/market/commands.js";
 import type { MarketDelta } from "../../actors/market/deltas.js";
 import { market } from "../../actors/market/market.js";
@@ -201,6 +201,19 @@ describe("long work", () => {
     const { reply } = ledger.decide(giantLedger(1, orders), command, 1_700_000_100_000);
     if (reply?.ok !== true || reply.kind !== "cancels") throw new Error("no answer");
     expect([reply.count, reply.queued.length]).to.deep.equal([orders, BOUNDS.atOnce]);
+  });
+
+  it("passes on the cancels of a wallet with most orders in few pieces, because its whole shard waits", () => {
+    const state = giantLedger(1, MAX_OPEN_ORDERS);
+    let command: LedgerCommand | undefined = { kind: "cancelAll", wallet: giantWallet(0), filter: {} };
+    let pieces = 0;
+    let canceled = 0;
+    for (; command !== undefined; pieces += 1) {
+      const { deltas, unfinished = [] } = ledger.decide(state, command, 1_700_000_100_000);
+      for (const delta of deltas) if (delta.type === "canceling") canceled += delta.orderIds.length;
+      [command] = unfinished;
+    }
+    expect([pieces, canceled]).to.deep.equal([5, MAX_OPEN_ORDERS]);
   });
 
   it("visits a bounded number of restored wallets in each piece of a cancel of everyone", () => {
