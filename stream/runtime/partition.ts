@@ -521,10 +521,11 @@ export class Partition implements Sender {
     actor: ActorId,
     options: Partial<Pick<SnapshotRequest, "both" | "isForMove" | "isUrgent">>,
   ): Promise<number | undefined> {
-    const { log, snapshots, formats = latestFormat, logger } = this.#ports;
+    const { log, snapshots, clock, formats = latestFormat, logger } = this.#ports;
     const { name: partition, epoch } = this;
     const { both = false, isForMove = false, isUrgent = false } = options;
-    const request = { partition, epoch, actor, format: formats.active(), both, isForMove, isUrgent };
+    const [format, nowMs] = [formats.active(), clock.now()];
+    const request = { partition, epoch, actor, format, nowMs, both, isForMove, isUrgent };
     this.#cache.snapshotBegins(actor);
     let taken: SnapshotTaken | undefined;
     try {

@@ -103,6 +103,8 @@ export class SnapshotWriter implements Snapshots {
     // The archive has the last snapshot of a removed actor.
     if (head.removed !== undefined) return { seq: head.seq, bytes: 0, writtenBytes: 0, durationMs: 0 };
     const { instance, parts: stored } = await this.#load(request, head);
+    // An entry that only answers has no time, so the time of the last entry may be long ago.
+    instance.forgetExpired(request.nowMs);
     // In an earlier format than that of its state an older build would read a part of the state, without a word.
     const format = laterFormat(request.format, instance.format);
     const packed = await this.#pack({ ...request, format }, instance, stored, losses);

@@ -9,6 +9,8 @@ export interface SnapshotRequest {
   readonly epoch: number;
   readonly actor: ActorId;
   readonly format: Format;
+  /** Engine time of the owner (Unix ms). Answers that have expired by then are left out. */
+  readonly nowMs: number;
   /**
    * True when the previous snapshot must be the same as the latest, so that the log needs no entry of the actor but
    * the last.

@@ -18,7 +18,7 @@ describe("the threads of the snapshots", function () {
     const base = os.getPriority();
     try {
       const actor = marketActor(randomUUID());
-      const of = { partition: partitionOf(actor), epoch: 1, actor, both: false };
+      const of = { partition: partitionOf(actor), epoch: 1, actor, nowMs: Date.now(), both: false };
       for (const isForMove of [true, false]) {
         const earlier = new Set(threads());
         expect(await snapshots.take({ ...of, format: LATEST_FORMAT, isForMove, isUrgent: false })).to.equal(

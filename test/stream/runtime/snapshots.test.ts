@@ -86,9 +86,9 @@ describe("snapshots from the log", () => {
 
   function snapshot(
     format: Format = LATEST_FORMAT,
-    { both = false, isForMove = false, isUrgent = false } = {},
+    { both = false, isForMove = false, isUrgent = false, nowMs = 2_000 } = {},
   ): Promise<SnapshotTaken | undefined> {
-    return writer.take({ partition, epoch, actor, format, both, isForMove, isUrgent });
+    return writer.take({ partition, epoch, actor, format, nowMs, both, isForMove, isUrgent });
   }
 
   /** Removes the entries of the actor up to the last snapshot, so that a recovery needs that snapshot. */
@@ -110,6 +110,25 @@ describe("snapshots from the log", () => {
   }
 
   const all = { "market:a": [1, 4, 5], "market:b": [2], "market:c": [3] };
+
+  it("leave out the answers that have expired, also when nothing else has happened since", async () => {
+    const refused = "x".repeat(1_000);
+    await receive("market:a", 1);
+    const quiet = await snapshot();
+    const answerOnly = async (n: number, untilMs: number): Promise<void> => {
+      seq += 1;
+      const answers = [{ id: `refused ${n}`, reply: refused, untilMs }];
+      const entry = packEntry({ actor, seq, cursor: "0-0", sources: {}, answers, batches: [] });
+      const change = { partition, actor, expectedSeq: seq - 1, cursor: "0-0", entry };
+      await log.commit({ ownerships: [{ partition, epoch }], changes: [change] });
+    };
+    for (let n = 0; n < 50; n += 1) await answerOnly(n, 20_000);
+    const full = await snapshot(LATEST_FORMAT, { nowMs: 10_000 });
+    expect(full?.bytes).to.be.above(50 * refused.length);
+    await answerOnly(50, 40_000);
+    const later = await snapshot(LATEST_FORMAT, { nowMs: 30_000 });
+    expect(later?.bytes).to.be.within(quiet?.bytes ?? 0, (quiet?.bytes ?? 0) + 2 * refused.length);
+  });
 
   for (const kept of [true, false]) {
     const what = kept ? "kept in memory" : "restored from the log";
@@ -356,6 +375,7 @@ describe("snapshots from the log", () => {
       epoch,
       actor,
       format: LATEST_FORMAT,
+      nowMs: 2_000,
       both: false,
       isForMove: false,
       isUrgent: false,
@@ -375,7 +395,7 @@ describe("snapshots from the log", () => {
 
   it("need no entries from before a snapshot that another writer has taken", async () => {
     await lived();
-    const rest = { both: false, isForMove: false, isUrgent: false };
+    const rest = { nowMs: 2_000, both: false, isForMove: false, isUrgent: false };
     await open().take({ partition, epoch, actor, format: LATEST_FORMAT, ...rest });
     forgetEntries();
     await receive("market:a", 6);
@@ -393,6 +413,7 @@ describe("snapshots from the log", () => {
         epoch: former,
         actor,
         format: LATEST_FORMAT,
+        nowMs: 2_000,
         both: false,
         isForMove: false,
         isUrgent: false,
