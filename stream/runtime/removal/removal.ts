@@ -36,12 +36,24 @@ export async function removeActor(log: RemovalLog, archive: Archive, actor: Acto
     if (stored === undefined || !isSound(actor, stored)) return false;
     await archive.keep(actor, stored);
     if (!(await log.removeActor(partition, actor, stored.snapshot.hash))) return false;
-    await archive.mark(actor, stored.snapshot.hash);
+    await recordRemoval(log, archive, actor, stored.snapshot.hash);
   } else {
     // An earlier removal ended before it was recorded.
-    await archive.mark(actor, head.removed);
+    await recordRemoval(log, archive, actor, head.removed);
   }
   return true;
+}
+
+/** Records the removal of an actor, unless it has been restored meanwhile. */
+async function recordRemoval(
+  log: RemovalLog,
+  archive: Archive,
+  actor: ActorId,
+  removed: string,
+): Promise<void> {
+  await archive.mark(actor, removed);
+  const [head] = await log.heads(partitionOf(actor), [actor]);
+  if (head?.removed === undefined) await archive.mark(actor, undefined);
 }
 
 /** Returns false for a damaged snapshot. The log still has the one before it, and the entries since. */
@@ -63,6 +75,8 @@ export async function restoreActor(log: RemovalLog, archive: Archive, actor: Act
   const stored = await readRemoved(archive, actor, head.removed);
   await archive.mark(actor, undefined);
   await log.restoreActor(partition, actor, stored);
+  // The removal may have been recorded since.
+  await archive.mark(actor, undefined);
 }
 
 /** Restores the removed actors that have received messages, whose senders could not do it. Throws after the last one. */

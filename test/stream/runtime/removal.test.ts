@@ -105,7 +105,7 @@ describe("a removed actor", function () {
     expect(head).to.include({ seq: 3 }).and.not.to.have.property("removed");
     await whenIdle();
     expect(await removeActor(log, archive, actor)).to.equal(true);
-    expect(archive.marks.map((hash) => hash !== undefined)).to.deep.equal([true, false, true]);
+    expect(archive.marks.map((hash) => hash !== undefined)).to.deep.equal([true, false, false, true]);
   });
 
   it("stays live while its last snapshot is damaged", async () => {
@@ -154,6 +154,41 @@ describe("a removed actor", function () {
     archive.mark = (_actor, removed) => Promise.resolve(void archive.marks.push(removed));
     expect(await removeActor(log, archive, actor)).to.equal(true);
     expect(archive.marks).to.have.length(1);
+  });
+
+  it("is not recorded as removed when it is restored before the record", async () => {
+    await startWorker();
+    await add(1);
+    await whenIdle();
+    const mark = archive.mark.bind(archive);
+    archive.mark = async (id, removed) => {
+      if (removed !== undefined) await restoreActor(log, archive, id);
+      await mark(id, removed);
+    };
+    expect(await removeActor(log, archive, actor)).to.equal(true);
+    expect(await headOf()).not.to.have.property("removed");
+    expect(await archive.removedOf([actor])).to.deep.equal([]);
+  });
+
+  it("is not recorded as removed when that is recorded during its restoration", async () => {
+    await startWorker();
+    await add(1);
+    await whenIdle();
+    await removeActor(log, archive, actor);
+    const { removed } = await headOf();
+    const racing = {
+      heads: log.heads.bind(log),
+      readStored: log.readStored.bind(log),
+      removeActor: log.removeActor.bind(log),
+      wanted: log.wanted.bind(log),
+      restoreActor: async (...of: Parameters<typeof log.restoreActor>) => {
+        await archive.mark(actor, removed);
+        await log.restoreActor(...of);
+      },
+    };
+    await restoreActor(racing, archive, actor);
+    expect(await headOf()).not.to.have.property("removed");
+    expect(await archive.removedOf([actor])).to.deep.equal([]);
   });
 
   it("is found and removed again after a power loss of the log has undone its removal", async () => {
