@@ -7,8 +7,8 @@ export interface Row {
   readonly unit: string;
   /** Figure of the exchange divided by this figure, from the same run. */
   readonly ratio?: number | undefined;
-  /** Judgment over a figure that has a limit. */
-  readonly verdict?: "pass" | "FAIL";
+  /** Judgment over a figure that has a limit; `unclear` when the run cannot tell on which side of the limit it is. */
+  readonly verdict?: "pass" | "unclear" | "FAIL";
 }
 
 export function median(values: readonly number[]): number {

@@ -15,7 +15,7 @@ import type { Traffic } from "./traffic.js";
 import { judgeFlood, judgeSteadyRun, type Sample } from "./verdicts.js";
 
 export const FLOOD_MINUTES = 30;
-export const STEADY_MINUTES = 60;
+export const STEADY_MINUTES = 70;
 const SAMPLE_MS = 5_000;
 /** Time between the two runs: the projector catches up, and the pauses of the flood are no longer reported. */
 const REST_MS = 65_000;

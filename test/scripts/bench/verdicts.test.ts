@@ -5,8 +5,11 @@ const LENGTH_S = 3_600;
 const P99 = { first: 10, last: 10 };
 
 /** Samples of a run in which nothing happens, one every 5 s. */
-function quietRun(change: (sample: Sample) => Partial<Sample> = () => ({})): readonly Sample[] {
-  return Array.from({ length: LENGTH_S / 5 }, (_, index) => {
+function quietRun(
+  change: (sample: Sample) => Partial<Sample> = () => ({}),
+  lengthS = LENGTH_S,
+): readonly Sample[] {
+  return Array.from({ length: lengthS / 5 }, (_, index) => {
     const sample: Sample = {
       atS: 5 * (index + 1),
       operationsPerSecond: 5_000,
@@ -108,6 +111,24 @@ describe("the verdicts of the endurance bench", () => {
     expect(Number(unitOf(varying)?.split("± ")[1])).to.be.within(0.5, 10);
   });
 
+  it("are unclear where a growth is smaller than its error", () => {
+    const growing = (percent: number) =>
+      quietRun(({ atS }) => ({
+        redisBytes: 1e8 * (1 + (percent / 100) * (atS / 3_600) + 0.03 * Math.sin(atS / 97)),
+      }));
+    const verdictOf = (samples: readonly Sample[]) =>
+      judgeSteadyRun("run", samples, P99).find(({ measure }) => measure.startsWith("growth of the used"))
+        ?.verdict;
+    expect(verdictOf(growing(4))).to.equal("unclear");
+    expect(verdictOf(growing(20))).to.equal("FAIL");
+  });
+
+  it("judge the last 45 minutes of a longer run", () => {
+    const longer = quietRun(({ atS }) => ({ redisBytes: 1e8 + 1e4 * Math.min(atS, 1_500) }), 4_200);
+    expect(failuresOf(longer)).to.deep.equal([]);
+    expect(failuresOf(longer.slice(0, 720))).to.have.length(1);
+  });
+
   it("leave out the beginning, in which the windows of the flood empty", () => {
     const emptying = quietRun(({ atS }) => ({ redisBytes: 1e8 + Math.max(0, 900 - atS) * 1e5 }));
     expect(failuresOf(emptying)).to.deep.equal([]);
@@ -134,6 +155,11 @@ describe("the verdicts of the endurance bench", () => {
       measure.startsWith("time of the client"),
     );
     expect(figures.map(({ figure, verdict }) => [figure, verdict])).to.deep.equal([[1.5, undefined]]);
+    const verdictAt = (last: number) =>
+      judgeSteadyRun("run", slowing, { first: 10, last }).find(({ measure }) =>
+        measure.startsWith("p99 of the last"),
+      )?.verdict;
+    expect([12, 17, 19].map(verdictAt)).to.deep.equal(["pass", "unclear", "FAIL"]);
   });
 
   it("fail one with a refusal", () => {
