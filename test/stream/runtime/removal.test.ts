@@ -183,7 +183,7 @@ describe("a removed actor", function () {
       wanted: log.wanted.bind(log),
       restoreActor: async (...of: Parameters<typeof log.restoreActor>) => {
         await archive.mark(actor, removed);
-        await log.restoreActor(...of);
+        return log.restoreActor(...of);
       },
     };
     await restoreActor(racing, archive, actor);
