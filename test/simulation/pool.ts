@@ -7,22 +7,25 @@ import type { Report, Task } from "./tasks.js";
 /** Argument that makes `main.ts` run as a process of the pool. */
 export const POOLED = "--pooled";
 
-/**
- * Options of the processes of the pool: a week measures its heap without garbage, and most of what a simulation
- * allocates is garbage at once.
- */
-const NODE_OPTIONS = ["--expose-gc", "--max-semi-space-size=64"];
+/** Largest half of the young generation in MB: most of what a simulation allocates is garbage at once. */
+const YOUNG_MB = 64;
 
-/** Runs all tasks. Rejects when a process dies. */
+/**
+ * Runs all tasks, in processes whose young generations have halves of `youngMb` (default 64). A task may collect garbage,
+ * as a week does before it measures its heap. Rejects when a process dies.
+ */
 export async function inParallel(
   main: string,
   tasks: readonly Task[],
   onReport: (report: Report) => void,
+  { youngMb = YOUNG_MB } = {},
 ): Promise<void> {
   const waiting = [...tasks];
   const processes = Math.min(availableParallelism(), tasks.length);
   const children = Array.from({ length: processes }, () =>
-    fork(main, [POOLED], { execArgv: [...process.execArgv, ...NODE_OPTIONS] }),
+    fork(main, [POOLED], {
+      execArgv: [...process.execArgv, "--expose-gc", `--max-semi-space-size=${youngMb}`],
+    }),
   );
   try {
     await Promise.all(children.map((child) => runTasks(child, waiting, onReport)));

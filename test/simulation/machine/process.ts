@@ -207,7 +207,8 @@ class ProcessLog extends MemoryLog {
 
   /** Fails when a process of an old build reads a body of a later format. */
   #check(actor: ActorId, body: string): void {
-    if (!this.#process.isAlive || formatOf(body) <= this.#process.readsUpTo) return;
+    const { isAlive, readsUpTo } = this.#process;
+    if (!isAlive || readsUpTo === LATEST_FORMAT || formatOf(body) <= readsUpTo) return;
     this.#machine.onViolation(
       new Error(`${this.#process.name} has read ${actor} in a later format: ${body}`),
     );
