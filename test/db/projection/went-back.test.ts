@@ -161,7 +161,7 @@ describe("a log that went back", () => {
     cut?.close();
   });
 
-  it("tells since when the lost rows are, also when the last entry that is left only refuses", async () => {
+  it("knows since when rows are lost, also when the last entry that is left only refuses", async () => {
     const of = await start(8);
     const market = await of.createMarket();
     await of.fundTraders();
@@ -173,7 +173,10 @@ describe("a log that went back", () => {
     };
     const before = Date.now();
     await of.ledger(trader, placement(trader, orderRequest(market, { outcome: 0, price: 400, qty: 1 })));
-    await of.ledger(trader, placement(trader, orderRequest(market, { outcome: 0, price: 400, qty: 900_000 })));
+    await of.ledger(
+      trader,
+      placement(trader, orderRequest(market, { outcome: 0, price: 400, qty: 900_000 })),
+    );
     const [last] = await of.log.readEntries([await reads()], 1);
     const [entry] = last?.entries ?? [];
     if (entry === undefined) throw new Error("no entry");

@@ -488,7 +488,7 @@ describe("a worker", () => {
     expect(await snapshotSeq()).to.equal(2);
   });
 
-  it("hears no more of the partitions that it has handed over", async () => {
+  it("is no longer notified of the partitions that it has handed over", async () => {
     const log = deployment.connect();
     const giver = deployment.worker(log);
     let watched: readonly string[] = [];
