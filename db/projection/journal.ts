@@ -110,7 +110,8 @@ export function journalOf(log: Log, tail: LogTail, logger: Logger, archive?: Pic
  * when it only answers, as a refusal does.
  */
 async function timeOf(log: Log, actor: ActorId, seq: number): Promise<number> {
-  for (let last = seq; last > 0;) {
+  let last = seq;
+  while (last > 0) {
     const afterSeq = Math.max(0, last - PAGE_ENTRIES);
     const reads = [{ partition: partitionOf(actor), actor, afterSeq }];
     const [found] = await log.readEntries(reads, last - afterSeq);

@@ -82,7 +82,7 @@ export class MarketRepair implements Repair {
         grade: settlement?.grade ?? null,
         settlementId: settlement?.settlementId ?? null,
         remediating: settlement?.direction === "reversing",
-        settledTs: isSettled ? ((await this.#gradedTs()) ?? row.settledTs) : null,
+        settledTs: isSettled ? ((await this.#gradedTs()) ?? row.settledTs ?? this.#lost.sinceTs) : null,
       })
       .where(eq(markets.marketId, this.#marketId));
     const grade = isSettled ? settlement?.grade : undefined;

@@ -80,6 +80,15 @@ describe("a removed actor", function () {
     )
       .filter((id) => partitionOf(id) === partition)
       .slice(0, count);
+  /** Returns the log with other operations for some of its own. */
+  const logWith = (changes: Partial<Pick<RedisLog, "readStored" | "restoreActor">>) => ({
+    heads: log.heads.bind(log),
+    readStored: log.readStored.bind(log),
+    removeActor: log.removeActor.bind(log),
+    restoreActor: log.restoreActor.bind(log),
+    wanted: log.wanted.bind(log),
+    ...changes,
+  });
   const add = (n: number): Promise<unknown> => sendCommand(exchange, actor, { kind: "add", n });
   const headOf = async () => (await log.heads(partition, [actor]))[0] ?? expect.fail();
   const total = async () =>
@@ -116,14 +125,7 @@ describe("a removed actor", function () {
       const stored = (await log.readStored(...of)) ?? expect.fail("there is no snapshot");
       return { ...stored, snapshot: { ...stored.snapshot, body: `${stored.snapshot.body} ` } };
     };
-    const damagedLog = {
-      heads: log.heads.bind(log),
-      removeActor: log.removeActor.bind(log),
-      restoreActor: log.restoreActor.bind(log),
-      wanted: log.wanted.bind(log),
-      readStored: damaged,
-    };
-    expect(await removeActor(damagedLog, archive, actor)).to.equal(false);
+    expect(await removeActor(logWith({ readStored: damaged }), archive, actor)).to.equal(false);
     expect(await headOf()).not.to.have.property("removed");
   });
 
@@ -176,17 +178,11 @@ describe("a removed actor", function () {
     await whenIdle();
     await removeActor(log, archive, actor);
     const { removed } = await headOf();
-    const racing = {
-      heads: log.heads.bind(log),
-      readStored: log.readStored.bind(log),
-      removeActor: log.removeActor.bind(log),
-      wanted: log.wanted.bind(log),
-      restoreActor: async (...of: Parameters<typeof log.restoreActor>) => {
-        await archive.mark(actor, removed);
-        return log.restoreActor(...of);
-      },
+    const restoreLate: typeof log.restoreActor = async (...of) => {
+      await archive.mark(actor, removed);
+      return log.restoreActor(...of);
     };
-    await restoreActor(racing, archive, actor);
+    await restoreActor(logWith({ restoreActor: restoreLate }), archive, actor);
     expect(await headOf()).not.to.have.property("removed");
     expect(await archive.removedOf([actor])).to.deep.equal([]);
   });
