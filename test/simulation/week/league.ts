@@ -21,7 +21,10 @@ const SETTLE_WALLETS = 100;
 const DEPOSIT = 5_000_000;
 /** Traders who quote both sides of a market, and their share of the requests. */
 const MAKERS = 100;
-const MAKER_SHARE = 0.2;
+const MAKER_SHARE = 0.25;
+/** Orders in a placement: the least and the most. */
+const MAKER_ORDERS: readonly [number, number] = [10, 30];
+const TRADER_ORDERS: readonly [number, number] = [1, 4];
 /** Requests of each session that may be repeated later. */
 const REPEATABLE = 40;
 
@@ -255,7 +258,7 @@ export class League {
   async #place(wallet: Wallet, isMaker: boolean): Promise<void> {
     const { random, now } = this.#ports;
     const market = random.pick(this.#open);
-    const orders = this.#orders(market, isMaker ? random.between(4, 12) : random.between(1, 4));
+    const orders = this.#orders(market, random.between(...(isMaker ? MAKER_ORDERS : TRADER_ORDERS)));
     const command: Placement = { kind: "place", ...wallet, orders, atomic: false };
     const orderIds = await this.#sendPlacement(wallet, command, () => command);
     const [orderId] = orderIds;

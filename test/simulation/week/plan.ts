@@ -34,7 +34,7 @@ export const WEEK: WeekPlan = {
   sessionsPerDay: 24,
   traders: 80_000,
   marketsPerSession: 60,
-  requestsPerSession: 4_250,
+  requestsPerSession: 2_250,
   callers: 256,
   limits: { ...SNAPSHOT_LIMITS, resumeBytes: 64 * 1024 * 1024 },
   reviews: REVIEW_LIMITS,
