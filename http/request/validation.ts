@@ -72,6 +72,13 @@ function refusal(issues: readonly Issue[], noun: Noun, otherwise: Code): Refused
   return new Refused(general ? "INVALID_REQUEST" : otherwise, describe(issue, noun));
 }
 
+/** Returns true for a JSON value that is null or has a null in it. */
+function hasNull(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return value === null;
+  const fields: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
+  return fields.some(hasNull);
+}
+
 /** Returns a value without the fields that are null where the schema lets the field be absent. */
 function withoutNulls(schema: z.core.$ZodType, value: unknown): unknown {
   if (schema instanceof z.core.$ZodOptional || schema instanceof z.core.$ZodDefault)
@@ -99,7 +106,9 @@ function withoutNulls(schema: z.core.$ZodType, value: unknown): unknown {
 
 /** Reads a JSON value by a schema, with `null` for absent fields (contract section 5.4). Refuses as `readAs` does. */
 export function readFields<Value>(schema: z.core.$ZodType<Value>, value: unknown): Value {
-  return readAs(schema, withoutNulls(schema, value), "field", "INVALID_BODY");
+  // Few bodies have a null, and a copy without it takes longer than all checks of the schema.
+  const given = hasNull(value) ? withoutNulls(schema, value) : value;
+  return readAs(schema, given, "field", "INVALID_BODY");
 }
 
 /** Reads a value by a schema. Refuses the code `otherwise`, or `INVALID_REQUEST` for a bad `limit` and an unknown `scope`. */
