@@ -50,7 +50,7 @@ export const SHORT_WEEK: WeekPlan = {
   sessionsPerDay: 4,
   traders: 150,
   marketsPerSession: 4,
-  requestsPerSession: 100,
+  requestsPerSession: 60,
   callers: 32,
   limits: {
     ...SNAPSHOT_LIMITS,
