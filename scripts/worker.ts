@@ -15,6 +15,7 @@ import { SNAPSHOT_LIMITS } from "../stream/runtime/snapshot-policy.js";
 import { MeasuredSnapshots } from "../stream/runtime/snapshots/measured-snapshots.js";
 import { Worker } from "../stream/runtime/worker.js";
 import { ConfigError } from "./config.js";
+import { startMarkingTurns } from "./roles/marking.js";
 import { roleOutput } from "./roles/output.js";
 import { type RoleConfig, runRole, type RunningRole } from "./roles/run-role.js";
 import { snapshotThreads } from "./roles/snapshots.js";
@@ -75,6 +76,7 @@ async function start({
       snapshotLimits: { ...SNAPSHOT_LIMITS, resumeBytes },
     });
     await worker.start();
+    const stopMarking = startMarkingTurns();
     const usage = new LogUsage({
       log,
       clock: systemClock,
@@ -101,6 +103,7 @@ async function start({
     return {
       async stop() {
         reporter.stop();
+        stopMarking();
         usage.stop();
         await worker.stop();
         clock.stop();

@@ -41,7 +41,7 @@ const HEAP_GROWTH_PERCENT = 50;
  * of its own, which takes three quarters of its time for as long as that lasts: on two cores no other role of the host
  * then gets a turn, and requests wait for a fifth of a second.
  */
-const MARKS_BESIDE = "--no-incremental-marking-task";
+export const MARKS_BESIDE = "--no-incremental-marking-task";
 const COMPACTS_TO_SHRINK = "--gc-experiment-less-compaction";
 /** Longest drain of most roles, in ms: a little longer than the longest request. */
 const DRAIN_MS = 5_000;

@@ -40,7 +40,7 @@ export interface Slices {
 }
 
 /** Default length of a slice, in ms. A slice ends at the first place after it at which the work can be divided. */
-const SLICE_MS = 5;
+const SLICE_MS = 3;
 
 /** Slices of a length of time. The first one begins at once. */
 export class TimeSlices implements Slices {

@@ -14,6 +14,7 @@ export const FIGURES = {
   cpu_seconds_total: "Processor time that the process has used",
   rss_bytes: "Memory of the process in RAM (RSS)",
   heap_bytes: "Memory of the JavaScript heap in use",
+  heap_total_bytes: "Memory of the JavaScript heap, its free room included",
   external_bytes: "Memory of buffers and typed arrays outside the JavaScript heap",
   event_loop_pause_seconds: "Longest pause of the event loop within the last minute",
   event_loop_guest_pause_seconds:
@@ -118,7 +119,7 @@ export class ProcessReporter {
     const { log, role, name, process: id, figures } = this.#options;
     this.#pauses.push(this.#loop.take());
     if (this.#pauses.length > MINUTE) this.#pauses.shift();
-    const { rss, heapUsed, external } = process.memoryUsage();
+    const { rss, heapUsed, heapTotal, external } = process.memoryUsage();
     const { user, system } = process.cpuUsage();
     const report: ProcessReport = {
       role,
@@ -130,6 +131,7 @@ export class ProcessReporter {
         cpu_seconds_total: (user + system) / 1e6,
         rss_bytes: rss,
         heap_bytes: heapUsed,
+        heap_total_bytes: heapTotal,
         external_bytes: external,
         event_loop_pause_seconds: Math.max(...this.#pauses.map(({ pauseMs }) => pauseMs)) / 1_000,
         event_loop_guest_pause_seconds:

@@ -14,6 +14,8 @@ import { processesIn } from "../../embedded/server.js";
 export interface Sizes {
   /** RSS by role, in bytes. */
   readonly rssBytes: Readonly<Record<string, number>>;
+  /** JavaScript heap of the workers with its free room, what of it is in use, and the buffers outside of it, in bytes. */
+  readonly workerHeap: Readonly<Record<"total" | "used" | "external", number>>;
   /** Ids of the processes that report, by name. */
   readonly processes: Readonly<Record<string, string>>;
   /** Longest pause of the event loop of a worker within the last minute, in ms. */
@@ -81,8 +83,8 @@ export class Sampler {
     const reports = this.#reports.latest();
     const workers = reports.filter(({ role }) => role === "worker");
     const redisBytes = numberIn(memory, "used_memory");
-    const sum = (of: (report: ProcessReport) => number | undefined): number =>
-      reports.reduce((total, report) => total + (of(report) ?? 0), 0);
+    const sum = (of: readonly ProcessReport[], size: (report: ProcessReport) => number | undefined): number =>
+      of.reduce((total, report) => total + (size(report) ?? 0), 0);
     const most = (of: (report: ProcessReport) => number | undefined): number =>
       1_000 * Math.max(0, ...workers.map((worker) => of(worker) ?? 0));
     const rssBytes: Record<string, number> = {};
@@ -91,12 +93,17 @@ export class Sampler {
     }
     return {
       rssBytes,
+      workerHeap: {
+        total: sum(workers, ({ figures }) => figures.heap_total_bytes),
+        used: sum(workers, ({ figures }) => figures.heap_bytes),
+        external: sum(workers, ({ figures }) => figures.external_bytes),
+      },
       processes: Object.fromEntries(reports.map(({ name, process }) => [name, process])),
       pauseMs: most(({ figures }) => figures.event_loop_pause_seconds),
       guestPauseMs: most(({ figures }) => figures.event_loop_guest_pause_seconds),
       ownPauseMs: most(({ figures }) => figures.event_loop_own_pause_seconds),
-      filterBytes: sum(({ figures }) => figures.id_filter_bytes),
-      filterSnapshotBytes: sum(({ figures }) => figures.id_filter_snapshot_bytes),
+      filterBytes: sum(reports, ({ figures }) => figures.id_filter_bytes),
+      filterSnapshotBytes: sum(reports, ({ figures }) => figures.id_filter_snapshot_bytes),
       moves: Object.fromEntries(
         workers.map(({ process, figures }) => [process, figures.partitions_taken_total ?? 0]),
       ),
@@ -106,7 +113,7 @@ export class Sampler {
       aofBytes: numberIn(persistence, "aof_current_size"),
       diskBytes,
       ...actors,
-      projected: sum(({ figures }) => figures.projected_entries_total),
+      projected: sum(reports, ({ figures }) => figures.projected_entries_total),
     };
   }
 

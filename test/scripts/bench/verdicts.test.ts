@@ -20,6 +20,7 @@ function quietRun(
       slow: 0,
       clientMicros: 20,
       rssBytes: Object.fromEntries(ROLES.map((role) => [role, 1e8])),
+      workerHeap: { total: 0, used: 0, external: 0 },
       processes: Object.fromEntries(ROLES.map((role) => [role, `a ${role}`])),
       pauseMs: 10,
       guestPauseMs: 10,

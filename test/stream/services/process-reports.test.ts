@@ -62,6 +62,7 @@ describe("reports of processes", () => {
       );
     expect(valueOf("partitions")).to.equal(3);
     expect(valueOf("rss_bytes")).to.be.greaterThan(1e6);
+    expect(valueOf("heap_total_bytes")).to.be.at.least(valueOf("heap_bytes"));
     expect(valueOf("external_bytes")).to.be.greaterThan(1e5);
     expect(valueOf("event_loop_pause_seconds")).to.be.within(0.06, 0.5);
     expect(valueOf("event_loop_own_pause_seconds")).to.be.at.most(valueOf("event_loop_pause_seconds"));
