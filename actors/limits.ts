@@ -14,7 +14,10 @@ export interface Bounds {
    * cancels a ledger passes on, at once.
    */
   readonly atOnce: number;
-  /** Maximum number of orders that a market ends in one piece of a longer sweep, a clearing, a cancel or an expiry. */
+  /**
+   * Maximum number of orders that a market ends in one piece of a longer sweep, a clearing, a cancel or an expiry, and of
+   * cancels that a ledger sends to markets at once before it comes to another wallet.
+   */
   readonly piece: number;
 }
 

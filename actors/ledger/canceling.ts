@@ -123,6 +123,7 @@ function matches(
   return currency === undefined || currency === order.currency;
 }
 
+/** Sends each market its orders, in cancels that the market works off in one piece each. */
 function send(
   emitter: Emitter,
   wallet: string,
@@ -135,6 +136,11 @@ function send(
     if (orderIds === undefined) byMarket.set(marketId, [orderId]);
     else orderIds.push(orderId);
   }
-  for (const [marketId, orderIds] of byMarket)
-    emitter.emit({ type: "canceling", wallet, marketId, orderIds, reason });
+  const { piece } = emitter.bounds;
+  for (const [marketId, all] of byMarket) {
+    for (let from = 0; from < all.length; from += piece) {
+      const orderIds = all.slice(from, from + piece);
+      emitter.emit({ type: "canceling", wallet, marketId, orderIds, reason });
+    }
+  }
 }

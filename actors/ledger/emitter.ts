@@ -46,6 +46,7 @@ export class Emitter {
   /** Commands that finish what this command began, in order. */
   readonly unfinished: LedgerCommand[] = [];
   #canceled = 0;
+  #cancels = 0;
   /** The touched wallets. Most commands touch one. */
   #first: Touched | undefined;
   #others: Map<string, Touched> | undefined;
@@ -57,9 +58,12 @@ export class Emitter {
     this.bounds = bounds;
   }
 
-  /** Number of orders that this command may still cancel. A dead-man switch counts as one. */
+  /**
+   * Number of orders that this command may still cancel. A dead-man switch counts as one. There is room for none once the
+   * command sends enough cancels, because each of them is a message to a market.
+   */
   get room(): number {
-    return this.bounds.atOnce - this.#canceled;
+    return this.#cancels < this.bounds.piece ? this.bounds.atOnce - this.#canceled : 0;
   }
 
   /** Leaves the rest of the work to a command that the ledger takes before any other. */
@@ -69,8 +73,10 @@ export class Emitter {
 
   emit(delta: LedgerDelta): void {
     this.deltas.push(delta);
-    if (delta.type === "canceling") this.#canceled += delta.orderIds.length;
-    else if (delta.type === "deadman") this.#canceled += 1;
+    if (delta.type === "canceling") {
+      this.#canceled += delta.orderIds.length;
+      this.#cancels += 1;
+    } else if (delta.type === "deadman") this.#canceled += 1;
     evolveLedger(this.state, delta, this.nowMs);
   }
 

@@ -7,7 +7,7 @@ export interface Row {
   readonly unit: string;
   /** Figure of the exchange divided by this figure, from the same run. */
   readonly ratio?: number | undefined;
-  /** Judgment over a figure that has a limit; `unclear` when the run cannot tell on which side of the limit it is. */
+  /** Judgment over a figure that has a limit; `unclear` when the figure exceeds it by less than its error. */
   readonly verdict?: "pass" | "unclear" | "FAIL";
 }
 

@@ -37,9 +37,10 @@ export interface RoleCommand {
 /** Growth of the heap of most roles. */
 const HEAP_GROWTH_PERCENT = 50;
 /**
- * Leaves the marking of a collection to V8's helper threads. By default the event loop marks along with them in a task
- * of its own, which takes three quarters of its time for as long as that lasts: on two cores no other role of the host
- * then gets a turn, and requests wait for a fifth of a second.
+ * Leaves the marking of a collection to V8's helper threads, and in a worker, which has none for it, to the turns of
+ * `marking.ts`. By default the event loop marks along with them in a task of its own, which takes three quarters of its
+ * time for as long as that lasts: on two cores no other role of the host then gets a turn, and requests wait for a fifth
+ * of a second.
  */
 export const MARKS_BESIDE = "--no-incremental-marking-task";
 const COMPACTS_TO_SHRINK = "--gc-experiment-less-compaction";

@@ -216,6 +216,34 @@ describe("long work", () => {
     expect([pieces, canceled]).to.deep.equal([5, MAX_OPEN_ORDERS]);
   });
 
+  it("divides the cancels of a wallet for one market, which then works off one at a time", () => {
+    const exchange = funded({});
+    restOfTwo(exchange, MAX_MARKET_ORDERS);
+    const command = { kind: "cancelAll", wallet: "ann", filter: {} } as const;
+    const { deltas, unfinished } = ledger.decide(exchange.ledger("ann"), command, exchange.nowMs);
+    const cancels = deltas.filter((delta) => delta.type === "canceling");
+    expect(cancels.map(({ orderIds }) => orderIds.length)).to.deep.equal(
+      Array.from({ length: MAX_MARKET_ORDERS / BOUNDS.piece }, () => BOUNDS.piece),
+    );
+    expect(unfinished ?? []).to.deep.equal([]);
+    for (const { orderIds, reason } of cancels) {
+      const decided = market.decide(exchange.market, { kind: "cancel", orderIds, reason }, exchange.nowMs);
+      expect(decided.unfinished ?? []).to.deep.equal([]);
+    }
+  });
+
+  it("sends a bounded number of cancels in each piece of a cancel of everyone", () => {
+    const state = giantLedger(3 * BOUNDS.piece, 3 * BOUNDS.piece);
+    let command: LedgerCommand | undefined = { kind: "cancelEveryone", reason: "MAINTENANCE" };
+    const sent: number[] = [];
+    while (command !== undefined) {
+      const { deltas, unfinished = [] } = ledger.decide(state, command, 1_700_000_100_000);
+      sent.push(deltas.filter(({ type }) => type === "canceling").length);
+      [command] = unfinished;
+    }
+    expect(sent).to.deep.equal([BOUNDS.piece, BOUNDS.piece, BOUNDS.piece]);
+  });
+
   it("visits a bounded number of restored wallets in each piece of a cancel of everyone", () => {
     const wallets = 3 * BOUNDS.atOnce;
     const state = restoredCopy(ledger, GIANT_LEDGER, giantLedger(wallets, 0));

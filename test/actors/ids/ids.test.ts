@@ -142,4 +142,18 @@ describe("the recent ids", () => {
       { numRuns: 30 },
     );
   });
+
+  it("are all found in a minute that has grown, also after a restore", () => {
+    const ts = 1_700_000_000_000;
+    const all = Array.from({ length: 10_000 }, (_, n) => ({
+      orderId: `order-${n}`,
+      digest: String(n).padStart(22, "d"),
+    }));
+    const ids = new RecentIds();
+    for (const first of all) ids.add(keyOf("w", first.orderId), first, ts);
+    const restored = new RecentIds();
+    for (const [minute, page] of ids.pages()) restored.addPage(minute, page);
+    for (const one of [ids, restored])
+      expect(all.map(({ orderId }) => one.find(keyOf("w", orderId)))).to.deep.equal(all);
+  });
 });
