@@ -6,7 +6,7 @@
 import { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { KEEP_ALIVE } from "./database.js";
+import { CANCEL_MS, KEEP_ALIVE } from "./database.js";
 
 export interface ConnectionOptions {
   /** Name of the work, by which Postgres lists the connection. */
@@ -14,13 +14,16 @@ export interface ConnectionOptions {
   /** Time in ms without any answer of the server after which the connection is closed (default 5 s). */
   readonly silenceMs?: number;
   /**
-   * Longest time of a statement in ms; default: no limit. The server alone keeps it, so a transaction may set another one.
+   * Longest time of a statement in ms; default: no limit. The server keeps it, so a transaction may set another one, up to
+   * `LONGEST_STATEMENT_MS`.
    */
   readonly statementTimeoutMs?: number;
 }
 
 /** Silence for long statements, in ms: a migration that is cut off on a slow disk has worked for nothing. */
 export const PATIENT_MS = 30_000;
+/** Time in ms after which a limited statement fails here, when its answer was lost on the way or its server process hangs. */
+export const LONGEST_STATEMENT_MS = 600_000;
 /** Longest wait in ms for a connection. */
 const CONNECT_MS = 10_000;
 /** Interval of the queries that show whether the server answers, in ms. */
@@ -51,7 +54,10 @@ export class Connection {
       ...common,
       stream: () => this.#socket,
       application_name: name,
-      ...(statementTimeoutMs !== undefined && { statement_timeout: statementTimeoutMs }),
+      ...(statementTimeoutMs !== undefined && {
+        statement_timeout: statementTimeoutMs,
+        query_timeout: LONGEST_STATEMENT_MS + CANCEL_MS,
+      }),
     });
     this.#watcher = new pg.Client({
       ...common,

@@ -24,7 +24,7 @@ export function queriesOver<Client extends NodePgClient>(client: Client) {
 /** Time in ms for which an unused connection stays open: for a new one the server starts a process, and both compute hashes. */
 const IDLE_MS = 300_000;
 /** Time in ms that a server has to say that a statement took too long; one that says nothing hangs. */
-const CANCEL_MS = 500;
+export const CANCEL_MS = 500;
 /** Lets the system notice within 15 s that the host behind an idle connection is gone: after 5 s it asks once a second. */
 export const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 5_000 } as const;
 

@@ -58,7 +58,6 @@ export async function amendOrder(
   const market = order === undefined ? undefined : await reference.market(order.marketId);
   if (order === undefined || market === undefined) throw new Refused("ORDER_NOT_FOUND");
   if (haltedMarkets.closed([market.marketId]).length > 0) throw haltedRefusal();
-  haltedMarkets.passed([market.marketId]);
   // An order may shrink in a market that takes no orders; without a replacement the ledger does no more than that.
   const closed = refuseMarket(market);
   const replacement =
@@ -79,7 +78,9 @@ export async function amendOrder(
     limits,
   };
   try {
-    return (await sendToLedger(exchange, traderId, command, "amended", commandId)).orderId;
+    const amended = await sendToLedger(exchange, traderId, command, "amended", commandId);
+    haltedMarkets.passed([market.marketId]);
+    return amended.orderId;
   } catch (error) {
     const code = error instanceof Refused ? error.code : undefined;
     if (code === "ORDER_NOT_FOUND") {

@@ -146,7 +146,7 @@ export class Canceling {
   ): Promise<number> {
     const { exchange, haltedMarkets } = this.parts;
     const filter = await this.filterOf(scope);
-    // A client who has disconnected sends no further cancel, so its orders end when their market is repaired.
+    // A client who has disconnected may send no further cancel, and its orders end when their market is repaired.
     const { exceptMarkets, id } = without(
       reason === undefined ? haltedMarkets.closed(filter.marketIds) : [],
       commandId,

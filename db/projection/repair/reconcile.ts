@@ -8,6 +8,7 @@ import type pg from "pg";
 import type { ActorId } from "../../../actors/actor.js";
 import type { LedgerState } from "../../../actors/ledger/state.js";
 import type { MarketState } from "../../../actors/market/state.js";
+import { LONGEST_STATEMENT_MS } from "../../connection.js";
 import { queriesOver } from "../../database.js";
 import { auditLog } from "../../schema/accounts.js";
 import { projectorCursors, reconciliations } from "../../schema/wallets.js";
@@ -28,8 +29,6 @@ export interface LostHistory {
   readonly commonSeq: number;
 }
 
-/** Time for one statement, in ms: a repair reads all rows of an actor when it does not know since when they are wrong. */
-const STATEMENT_TIMEOUT_MS = 600_000;
 /** Operator of an audit record that no person caused. */
 const NOBODY = "00000000-0000-0000-0000-000000000000";
 
@@ -42,7 +41,8 @@ export async function reconcile(
   history: History,
 ): Promise<{ readonly cursor: Cursor; readonly removed: Removed }> {
   const { state, head, lineage, sinceTs } = history;
-  await client.query(`set local statement_timeout = ${STATEMENT_TIMEOUT_MS}`);
+  // A repair reads all rows of an actor when it does not know since when they are wrong.
+  await client.query(`set local statement_timeout = ${LONGEST_STATEMENT_MS}`);
   const lost: LostRows = { seq: commonSeq, sinceTs };
   const id = actor.slice(actor.indexOf(":") + 1);
   // The kind of the actor determines the type of its state.

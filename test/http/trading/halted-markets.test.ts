@@ -109,8 +109,8 @@ describe("orders in a halted market", function () {
     await (isHalted ? redis.hset(key, actor, "a broken rule") : redis.hdel(key, actor));
   }
 
-  async function place({ outcomes: [outcomeId] }: Market): Promise<string> {
-    const { json } = await calls("POST /v3/orders", { outcomeId, price: "0.010", qty: 1, tif: "GTC" });
+  async function place({ outcomes: [outcomeId] }: Market, by = calls): Promise<string> {
+    const { json } = await by("POST /v3/orders", { outcomeId, price: "0.010", qty: 1, tif: "GTC" });
     return String(json["orderId"]);
   }
 
@@ -161,16 +161,20 @@ describe("orders in a halted market", function () {
     await expectOpen(inHalted, inOther);
   });
 
-  it("are canceled by their owner after cancels of somebody who has none there", async () => {
+  it("are canceled by their owner after requests of somebody who has none there", async () => {
     const stranger = callsOf(stack.url, (await newTrader(stack)).trading);
     const market = await newMarket(stack);
     const [key, actor] = [new Keys().halted(), marketActor(market.marketId)];
+    const ended = await place(market, stranger);
+    expect(resultOf(await stranger(`DELETE /v3/orders/${ended}`))).to.equal("200");
     await place(market);
     await redis.hset(key, actor, "a broken rule");
     // The gateways read what is halted once a second.
     await pause(2_500);
     for (let n = 0; n < 3; n += 1)
       expect(resultOf(await stranger("DELETE /v3/orders")), String(n)).to.equal("200");
+    const amended = await stranger(`PATCH /v3/orders/${ended}`, { price: "0.020" });
+    expect(resultOf(amended)).to.equal("404 ORDER_NOT_FOUND");
     const answer = await calls(`DELETE /v3/orders?market=${market.marketId}`);
     await redis.hdel(key, actor);
     expect(answer.json).to.deep.equal({ canceled: 1 });
