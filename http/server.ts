@@ -23,6 +23,8 @@ const KEEP_ALIVE_MS = 30_000;
 const CHECK_MS = 500;
 /** Time in ms in which a connection in use has its next request, whose answer ends it. */
 const HAND_OVER_MS = 400;
+/** Shortest time between two warnings, in ms. */
+const WARNING_MS = 1_000;
 /** Interval of the checks of a drain, in ms. */
 const POLL_MS = 10;
 
@@ -81,10 +83,20 @@ export function listeningOn(port: number, host: string, further: readonly number
   };
 }
 
-function listen(server: TcpServer, port: number, host: string): Promise<void> {
+/**
+ * Begins to accept connections; rejects when the address cannot be had. A connection that cannot be accepted later, as for
+ * lack of memory, is no reason to end: the process only warns of it, once a second.
+ */
+export function listen(server: TcpServer, port: number, host: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    // Stays afterwards: a connection that cannot be accepted, as for lack of memory, is no reason to end.
-    server.on("error", reject);
+    let warnedMs = -Infinity;
+    server.on("error", (error) => {
+      if (!server.listening) reject(error);
+      else if (performance.now() - warnedMs >= WARNING_MS) {
+        warnedMs = performance.now();
+        process.emitWarning(`cannot accept connections: ${error.message}`);
+      }
+    });
     server.listen(port, host, resolve);
   });
 }

@@ -10,7 +10,7 @@
 
 import type { ChildProcess } from "node:child_process";
 import { createServer, type Server, type Socket } from "node:net";
-import { RESERVED_CONNECTIONS } from "../../http/server.js";
+import { listen, RESERVED_CONNECTIONS } from "../../http/server.js";
 import { type Arrival, Arrivals } from "./arrivals.js";
 
 /** Messages with which the supervisor hands connections over. Its channel keeps their order. */
@@ -69,11 +69,7 @@ export class SharedPort {
       this.#deliver();
     });
     this.#servers.push(server);
-    return new Promise((resolve, reject) => {
-      // Stays afterwards: a connection that cannot be accepted, as for lack of memory, is no reason to end.
-      server.on("error", reject);
-      server.listen(port, host, resolve);
-    });
+    return listen(server, port, host);
   }
 
   /** Hands connections to a process that is ready, until the process drains or ends. */
