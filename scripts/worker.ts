@@ -15,10 +15,10 @@ import { SNAPSHOT_LIMITS } from "../stream/runtime/snapshot-policy.js";
 import { MeasuredSnapshots } from "../stream/runtime/snapshots/measured-snapshots.js";
 import { Worker } from "../stream/runtime/worker.js";
 import { ConfigError } from "./config.js";
-import { startMarkingTurns } from "./roles/marking.js";
 import { roleOutput } from "./roles/output.js";
 import { type RoleConfig, runRole, type RunningRole } from "./roles/run-role.js";
 import { snapshotThreads } from "./roles/snapshots.js";
+import { WorkerHeap } from "./roles/worker-heap.js";
 
 /** A pause of a worker holds up every trader, so those of a busy one are measured four times as finely as in other roles. */
 const OBSERVE_MS = 5;
@@ -29,14 +29,6 @@ const DRAIN_MS = 9_000;
  * come every 34 s instead of every 25.
  */
 const HEAP_GROWTH_PERCENT = 100;
-/**
- * Under load the moves of objects were most of the longest pauses of a worker: its full collections took 26 ms in the median
- * and 42 at most at half load on two cores, and with neither moves nor the replies of remembered answers as objects 12 and
- * 16. The free room between objects, some 100 MB after a flood, is filled by others; nothing makes this heap smaller, as
- * `NODE_OPTIONS` says. The heaps of the other roles are smaller, and few pauses of theirs are as long; a gateway kept three
- * times as much memory as it needed.
- */
-const COMPACTS = false;
 
 async function start({
   redisUrl,
@@ -63,6 +55,7 @@ async function start({
     const beats = { url: log.url, worker: id, leaseMs, intervalMs: Math.floor(leaseMs / 3) };
     const snapshots = new MeasuredSnapshots(snapshotThreads({ redisUrl: log.url, logLevel }), systemClock);
     const clock = await EngineClock.start({ log, clock: systemClock, logger, name: id, sets: true });
+    const heap = new WorkerHeap();
     const worker = new Worker({
       id,
       snapshots,
@@ -76,7 +69,6 @@ async function start({
       snapshotLimits: { ...SNAPSHOT_LIMITS, resumeBytes },
     });
     await worker.start();
-    const stopMarking = startMarkingTurns();
     const usage = new LogUsage({
       log,
       clock: systemClock,
@@ -103,7 +95,7 @@ async function start({
     return {
       async stop() {
         reporter.stop();
-        stopMarking();
+        heap.stop();
         usage.stop();
         await worker.stop();
         clock.stop();
@@ -123,7 +115,6 @@ await runRole(
     summary: "Runs the actors. Needs REDIS_URL; any number of workers share the partitions.",
     drainMs: DRAIN_MS,
     heapGrowthPercent: HEAP_GROWTH_PERCENT,
-    compacts: COMPACTS,
   },
   start,
 );

@@ -30,20 +30,16 @@ export interface RoleCommand {
    * own, V8 lets the heap of a role grow to four times its live size, so that its memory shows nothing for minutes but garbage.
    */
   readonly heapGrowthPercent?: number;
-  /** False to move objects of the JavaScript heap together only when V8 makes it smaller (default true). */
-  readonly compacts?: boolean;
 }
 
 /** Growth of the heap of most roles. */
 const HEAP_GROWTH_PERCENT = 50;
 /**
- * Leaves the marking of a collection to V8's helper threads, and in a worker, which has none for it, to the turns of
- * `marking.ts`. By default the event loop marks along with them in a task of its own, which takes three quarters of its
- * time for as long as that lasts: on two cores no other role of the host then gets a turn, and requests wait for a fifth
- * of a second.
+ * Leaves the marking of a collection to V8's helper threads, and in a worker, which has none for it, to `WorkerHeap`. By
+ * default the event loop marks along with them in a task of its own, which takes three quarters of its time for as long as
+ * that lasts: on two cores no other role of the host then gets a turn, and requests wait for a fifth of a second.
  */
 export const MARKS_BESIDE = "--no-incremental-marking-task";
-const COMPACTS_TO_SHRINK = "--gc-experiment-less-compaction";
 /** Longest drain of most roles, in ms: a little longer than the longest request. */
 const DRAIN_MS = 5_000;
 
@@ -60,14 +56,12 @@ export async function runRole(
     call = `npm run ${name} --`,
     drainMs = DRAIN_MS,
     heapGrowthPercent = HEAP_GROWTH_PERCENT,
-    compacts = true,
   }: RoleCommand,
   start: (config: RoleConfig) => Promise<RunningRole>,
 ): Promise<void> {
   readCommandLine({ name, call, summary, options: {}, notes: describeVariables });
   setFlagsFromString(`--heap-growing-percent=${heapGrowthPercent}`);
   setFlagsFromString(MARKS_BESIDE);
-  if (!compacts) setFlagsFromString(COMPACTS_TO_SHRINK);
   const fail = (error: unknown): never => {
     console.error(`${name}: ${describe(error)}`);
     process.exit(1);

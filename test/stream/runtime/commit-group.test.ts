@@ -462,7 +462,7 @@ describe("a commit group", () => {
     });
 
     it("does so after two slices too, however short the messages of a turn are", async () => {
-      messageMs = 4;
+      messageMs = 2.5;
       await expectFourTurns("x");
     });
 
