@@ -113,6 +113,13 @@ export class CommitGroup {
     return false;
   }
 
+  /** Number of messages that wait for the next step, as far as it is known. */
+  get waiting(): number {
+    let waiting = 0;
+    for (const partition of this.#partitions.values()) waiting += partition.waiting;
+    return waiting;
+  }
+
   /** Returns the time of the next tick (Unix ms), if there is one. */
   nextDeadline(): number | undefined {
     let next: number | undefined;

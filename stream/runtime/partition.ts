@@ -159,6 +159,13 @@ export class Partition implements Sender {
     return false;
   }
 
+  /** Number of messages that wait, of which an unread mailbox counts as one. */
+  get waiting(): number {
+    let waiting = 0;
+    for (const inline of this.#pending.values()) waiting += inline?.length ?? 1;
+    return waiting;
+  }
+
   /** True when any mailbox may have unread messages, so that all must be scanned. */
   get mustScan(): boolean {
     return this.#mustScan && !this.#ended;

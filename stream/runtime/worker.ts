@@ -69,6 +69,12 @@ const PREPARE_MS = 10_000;
 const PREPARE_STOP_MS = 2_000;
 /** Longest time that a hand-over waits for the relay; the next owner relays the rest. */
 const HAND_OVER_MS = 1_000;
+/** Longest rest between two steps, in ms, and the time of a step after which there is none. */
+const MAX_REST_MS = 20;
+const SHORT_STEP_MS = 8;
+/** Number of waiting messages that shows that more come than a step takes, and the number that is enough for a step. */
+const SEVERAL_MESSAGES = 2;
+const ENOUGH_MESSAGES = 16;
 /** Interval at which a hand-over checks the relay. */
 const POLL_MS = 2;
 /**
@@ -547,11 +553,26 @@ export class Worker {
   /** Steps a commit group until the worker stops and has no partition left in it. */
   async #runSteps(group: CommitGroup): Promise<void> {
     while (!this.#stopping || !group.isEmpty) {
-      if (group.hasWork(this.#options.clock.now())) await group.step();
+      if (group.hasWork(this.#options.clock.now())) await this.#step(group);
       else await this.#untilChange(group);
       for (const partition of this.#held.values()) if (partition.ended) this.#removeEnded(partition);
     }
     await group.finished();
+  }
+
+  /**
+   * Runs one step. When it took long and several messages wait already, but not enough, it rests for as long as the step
+   * took, at most `MAX_REST_MS`: an actor writes one entry in a step, so the more messages a step has, the less each of
+   * them costs everybody who reads entries.
+   */
+  async #step(group: CommitGroup): Promise<void> {
+    const { clock } = this.#options;
+    const beganMs = clock.monotonic();
+    await group.step();
+    const tookMs = clock.monotonic() - beganMs;
+    const { waiting } = group;
+    if (tookMs < SHORT_STEP_MS || waiting < SEVERAL_MESSAGES || waiting >= ENOUGH_MESSAGES) return;
+    await sleep(clock, Math.min(MAX_REST_MS, tookMs));
   }
 
   /** Resolves at the next notification, deadline or end of an ownership. */

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { setImmediate } from "node:timers/promises";
 import { expect } from "chai";
 import { type ActorId, ledgerActor } from "../../../actors/actor.js";
 import { systemClock } from "../../../stream/log/clock.js";
@@ -397,6 +398,17 @@ describe("a worker", () => {
       expect((await counterInLog(log, a)).value).to.equal(101);
     });
 
+    it("counts the messages that wait for the next step", async () => {
+      const group = worker.groupOf("l1");
+      await step(worker, "l1");
+      const partition = partitionOfWorker(worker, "l1");
+      const notices = [1, 2].map((position) => ({ actor: a, inline: { position, body: "" } }));
+      partition.notify({ partition: "l1", notices, scanAll: false });
+      expect(group.waiting).to.equal(2);
+      partition.markUnread(a);
+      expect(group.waiting, "an unread mailbox").to.equal(1);
+    });
+
     it("processes many waiting messages in several steps", async () => {
       const bodies = Array.from({ length: 5_000 }, () => packEnvelope({ commands: [{ kind: "add", n: 1 }] }));
       await log.append(
@@ -421,6 +433,30 @@ describe("a worker", () => {
     await until(() => !partitionOfWorker(worker, "l2").hasWork(0));
     const exchange = await deployment.exchange();
     expect(await sendCommand(exchange, b, { kind: "add", n: 3 }, { timeoutMs: 1_500 })).to.equal(3);
+  });
+
+  it("rests after a long step when several messages wait, so that one step takes what comes meanwhile", async () => {
+    const log = deployment.connect();
+    const commit = log.commit.bind(log);
+    let commits = 0;
+    log.commit = async (...of) => {
+      commits += 1;
+      await pause(40);
+      return commit(...of);
+    };
+    const worker = deployment.worker(log);
+    await worker.start();
+    const exchange = await deployment.exchange();
+    const add = (): Promise<number> => sendCommand(exchange, a, { kind: "add", n: 1 });
+    await add();
+    commits = 0;
+    const first = add();
+    await until(() => commits === 1);
+    const during = [add(), add()];
+    await first;
+    await setImmediate();
+    expect(await Promise.all([...during, add()])).to.deep.equal([3, 4, 5]);
+    expect(commits).to.equal(2);
   });
 
   it("takes a snapshot of an actor with many entries before its partition moves, and runs it meanwhile", async () => {
