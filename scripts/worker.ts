@@ -95,9 +95,9 @@ async function start({
     return {
       async stop() {
         reporter.stop();
-        heap.stop();
         usage.stop();
         await worker.stop();
+        heap.stop();
         clock.stop();
         await formats.stop();
         await log.close();
