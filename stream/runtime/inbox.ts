@@ -63,19 +63,51 @@ export function* inboxParts({ sources, answers, unfinished, unfinishedOf }: Save
 }
 
 /**
- * An answer in memory. The reply is JSON, because that to a batch would be a hundred objects and texts, and the garbage
- * collector visits each of them in every collection.
+ * The answers that expire in one second. Their replies are JSON in one buffer: as objects and texts, those to batches would be
+ * a third of all that a busy worker has in memory, and every collection of garbage would visit them.
  */
+class Expiring {
+  readonly ids: string[] = [];
+  #replies = Buffer.allocUnsafeSlow(FIRST_REPLY_BYTES);
+  #length = 0;
+
+  /** Adds an answer, and returns the place of its reply. */
+  add(id: string, reply: string): Pick<Remembered, "start" | "end"> {
+    const start = this.#length;
+    const end = start + Buffer.byteLength(reply);
+    if (end > this.#replies.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(end, 2 * this.#replies.length));
+      this.#replies.copy(larger, 0, 0, start);
+      this.#replies = larger;
+    }
+    this.#replies.write(reply, start);
+    this.#length = end;
+    this.ids.push(id);
+    return { start, end };
+  }
+
+  /** Returns a reply as JSON. */
+  replyAt({ start, end }: Pick<Remembered, "start" | "end">): string {
+    return this.#replies.toString("utf8", start, end);
+  }
+}
+
+/** Size of the first buffer of replies. That to one order takes half of it. */
+const FIRST_REPLY_BYTES = 512;
+
+/** An answer in memory. */
 interface Remembered {
-  readonly reply: string;
+  readonly among: Expiring;
+  readonly start: number;
+  readonly end: number;
   readonly untilMs: number;
 }
 
 export class Inbox {
   readonly #sources: Map<string, number>;
   readonly #answers = new Map<string, Remembered>();
-  /** Ids of the answers by the second in which they expire. */
-  readonly #expiring = new Map<number, string[]>();
+  /** The answers by the second in which they expire. */
+  readonly #expiring = new Map<number, Expiring>();
   /** Second up to which answers were forgotten. */
   #forgottenTo = 0;
   #unfinished: readonly unknown[];
@@ -147,7 +179,7 @@ export class Inbox {
   answerTo(id: string, nowMs: number): Answer | undefined {
     const known = this.#answers.get(id);
     if (known === undefined || known.untilMs < nowMs) return undefined;
-    return { id, reply: JSON.parse(known.reply) as unknown, untilMs: known.untilMs };
+    return { id, reply: JSON.parse(known.among.replyAt(known)) as unknown, untilMs: known.untilMs };
   }
 
   /** Number of answers in memory, with those that have expired in the present second. */
@@ -156,11 +188,13 @@ export class Inbox {
   }
 
   remember({ id, reply, untilMs }: Answer): void {
-    this.#answers.set(id, { reply: JSON.stringify(reply), untilMs });
     const second = secondOf(untilMs);
-    const ids = this.#expiring.get(second);
-    if (ids === undefined) this.#expiring.set(second, [id]);
-    else ids.push(id);
+    let among = this.#expiring.get(second);
+    if (among === undefined) {
+      among = new Expiring();
+      this.#expiring.set(second, among);
+    }
+    this.#answers.set(id, { among, ...among.add(id, JSON.stringify(reply)), untilMs });
   }
 
   /** Applies the facts of an entry. */
@@ -175,13 +209,11 @@ export class Inbox {
     const now = secondOf(nowMs);
     if (now <= this.#forgottenTo) return;
     this.#forgottenTo = now;
-    for (const [second, ids] of this.#expiring) {
+    for (const [second, among] of this.#expiring) {
       if (second >= now) continue;
       this.#expiring.delete(second);
-      for (const id of ids) {
-        // An answer that was given again expires later.
-        if (secondOf(this.#answers.get(id)?.untilMs ?? Infinity) === second) this.#answers.delete(id);
-      }
+      // An answer that was given again expires with others.
+      for (const id of among.ids) if (this.#answers.get(id)?.among === among) this.#answers.delete(id);
     }
   }
 
@@ -189,8 +221,8 @@ export class Inbox {
   save(nowMs: number): SavedInbox {
     return {
       sources: Object.fromEntries(this.#sources),
-      answers: [...this.#answers].flatMap(([id, { reply, untilMs }]) =>
-        untilMs >= nowMs ? [[id, reply, untilMs] as const] : [],
+      answers: [...this.#answers].flatMap(([id, known]) =>
+        known.untilMs >= nowMs ? [[id, known.among.replyAt(known), known.untilMs] as const] : [],
       ),
       unfinished: this.#unfinished.length > 0 ? this.#unfinished : undefined,
       unfinishedOf: this.#unfinishedOf,

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import fc from "fast-check";
 import type { ActorId } from "../../../actors/actor.js";
 import { LATEST_FORMAT } from "../../../actors/format.js";
-import { Inbox, inboxParts } from "../../../stream/runtime/inbox.js";
+import { Inbox, inboxParts, wholeInbox } from "../../../stream/runtime/inbox.js";
 import { cursorAt, type Message, NO_CURSOR } from "../../../stream/log/log.js";
 import {
   CorruptLog,
@@ -594,6 +594,27 @@ describe("an inbox", () => {
     expect(inbox.save(60_001).answers).to.deep.equal([["long", "2", 100_000]]);
     inbox.forgetExpired(102_000);
     expect(inbox.answers).to.equal(0);
+  });
+
+  it("returns each answer as it was given, whatever its length and characters", () => {
+    const reply = fc.oneof(fc.jsonValue(), fc.string({ unit: "binary", maxLength: 3_000 }));
+    const answers = fc.array(fc.record({ reply, untilMs: fc.nat({ max: 2_999 }) }), { maxLength: 20 });
+    fc.assert(
+      fc.property(answers, (given) => {
+        const inbox = new Inbox();
+        for (const [n, answer] of given.entries()) inbox.remember({ id: String(n), ...answer });
+        const restored = new Inbox(wholeInbox(inbox.save(0)));
+        for (const [n, answer] of given.entries()) {
+          const expected = {
+            id: String(n),
+            ...answer,
+            reply: JSON.parse(JSON.stringify(answer.reply)) as unknown,
+          };
+          expect(inbox.answerTo(String(n), 0)).to.deep.equal(expected);
+          expect(restored.answerTo(String(n), 0)).to.deep.equal(expected);
+        }
+      }),
+    );
   });
 
   it("is saved in short parts, of which few change when answers expire", () => {
