@@ -44,12 +44,15 @@ export class WorkerHeap {
     }
   });
   #turns: NodeJS.Timeout | undefined;
+  readonly #setFlag: (flag: string) => void;
   #collections = 0;
   /** The last array, kept so that its allocation is not optimized away. */
   #allocated: readonly number[] = [];
 
-  constructor() {
-    setFlagsFromString(COMPACTS_TO_SHRINK);
+  /** `setFlag` sets an option of V8 for this process. */
+  constructor(setFlag: (flag: string) => void = setFlagsFromString) {
+    this.#setFlag = setFlag;
+    setFlag(COMPACTS_TO_SHRINK);
     this.#observer.observe({ entryTypes: ["gc"] });
   }
 
@@ -70,6 +73,6 @@ export class WorkerHeap {
   #collected(): void {
     this.#endTurns();
     this.#collections += 1;
-    setFlagsFromString((this.#collections + 1) % COMPACT_EVERY === 0 ? COMPACTS : COMPACTS_TO_SHRINK);
+    this.#setFlag((this.#collections + 1) % COMPACT_EVERY === 0 ? COMPACTS : COMPACTS_TO_SHRINK);
   }
 }

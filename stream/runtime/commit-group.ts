@@ -70,6 +70,8 @@ export class CommitGroup {
   #committing: Promise<void> = Promise.resolve();
   /** Instances whose turns were undone since the last commit began. The step after that commit may have used them. */
   #undone: ReadonlySet<Instance> = new Set();
+  /** True when the last step has left messages in mailboxes that were due. */
+  #isBehind = false;
   /** Mean length of the messages in the last step that had any. */
   #messageLength = MAX_MESSAGES_LENGTH / MAX_MESSAGES;
   /** Called when there may be work, and when an ownership ends. */
@@ -113,8 +115,12 @@ export class CommitGroup {
     return false;
   }
 
-  /** Number of messages that wait for the next step, as far as it is known. */
+  /**
+   * Number of messages that wait for the next step, of which an unread mailbox counts as one; without a bound when the last
+   * step has left messages.
+   */
   get waiting(): number {
+    if (this.#isBehind) return Infinity;
     let waiting = 0;
     for (const partition of this.#partitions.values()) waiting += partition.waiting;
     return waiting;
@@ -148,6 +154,7 @@ export class CommitGroup {
   async #step(): Promise<void> {
     const beganMs = this.#ports.clock.monotonic();
     this.#join();
+    this.#isBehind = false;
     const partitions = [...this.#partitions.values()];
     for (const partition of partitions) partition.stepBegins();
     const slices = this.#ports.slices?.() ?? new TimeSlices(this.#ports.clock);
@@ -291,7 +298,7 @@ export class CommitGroup {
     }
     for (const [index, { partition, instance }] of slots.entries()) {
       const actor = instance.id;
-      if (messages.get(actor)?.length === limit) partition.markUnread(actor);
+      if (messages.get(actor)?.length === limit) this.#leaveUnread(partition, actor);
       else if (isComplete[index] === true) this.#handOverGuard.mailboxEmptied(actor);
     }
   }
@@ -325,8 +332,14 @@ export class CommitGroup {
 
   /** Leaves the messages of an actor in its mailbox until the next step. None may be handed over before them. */
   #postpone({ partition, instance }: Slot): void {
-    partition.markUnread(instance.id);
+    this.#leaveUnread(partition, instance.id);
     this.#handOverGuard.messageQueued(instance.id);
+  }
+
+  /** Lets the next step read a mailbox that this one has not read to its end. */
+  #leaveUnread(partition: Partition, actor: ActorId): void {
+    partition.markUnread(actor);
+    this.#isBehind = true;
   }
 
   /** Returns an actor to which a message may be handed over. */
@@ -433,7 +446,7 @@ export class CommitGroup {
     if (turn.entry !== undefined && !haveLeft)
       relay.enqueue(partition, actor, turn.entry.seq, unsent.map(packDispatch));
     for (const { to } of unsent) this.#partitions.get(partitionOf(to))?.markUnread(to);
-    if (hasMore) partition.markUnread(actor);
+    if (hasMore) this.#leaveUnread(partition, actor);
     if (turn.retry !== undefined) {
       partition.tryAgain(instance, turn.retry);
       this.#handOverGuard.messageQueued(actor);

@@ -62,17 +62,34 @@ export function* inboxParts({ sources, answers, unfinished, unfinishedOf }: Save
   yield JSON.stringify(unfinishedOf === undefined ? work : [...work, unfinishedOf]);
 }
 
+/** Size of the first buffer of replies. The reply to one order takes about 256 bytes. */
+const FIRST_REPLY_BYTES = 512;
+
+/** Where a reply stands in the buffer of its group. */
+interface Place {
+  readonly start: number;
+  readonly end: number;
+}
+
 /**
- * The answers that expire in one second. Their replies are JSON in one buffer: as objects and texts, those to batches would be
- * a third of all that a busy worker has in memory, and every collection of garbage would visit them.
+ * The answers that expire in one second. Their replies are JSON in one buffer: as texts, those to batches would be a quarter of
+ * the heap of a busy worker, and every collection of garbage would visit them.
  */
-class Expiring {
+class Group {
   readonly ids: string[] = [];
-  #replies = Buffer.allocUnsafeSlow(FIRST_REPLY_BYTES);
+  #replies: Buffer;
   #length = 0;
 
-  /** Adds an answer, and returns the place of its reply. */
-  add(id: string, reply: string): Pick<Remembered, "start" | "end"> {
+  constructor(bytes: number) {
+    this.#replies = Buffer.allocUnsafeSlow(Math.max(FIRST_REPLY_BYTES, bytes));
+  }
+
+  /** Bytes of the replies. */
+  get length(): number {
+    return this.#length;
+  }
+
+  add(id: string, reply: string): Place {
     const start = this.#length;
     const end = start + Buffer.byteLength(reply);
     if (end > this.#replies.length) {
@@ -87,19 +104,14 @@ class Expiring {
   }
 
   /** Returns a reply as JSON. */
-  replyAt({ start, end }: Pick<Remembered, "start" | "end">): string {
+  replyAt({ start, end }: Place): string {
     return this.#replies.toString("utf8", start, end);
   }
 }
 
-/** Size of the first buffer of replies. That to one order takes half of it. */
-const FIRST_REPLY_BYTES = 512;
-
 /** An answer in memory. */
-interface Remembered {
-  readonly among: Expiring;
-  readonly start: number;
-  readonly end: number;
+interface Remembered extends Place {
+  readonly group: Group;
   readonly untilMs: number;
 }
 
@@ -107,7 +119,9 @@ export class Inbox {
   readonly #sources: Map<string, number>;
   readonly #answers = new Map<string, Remembered>();
   /** The answers by the second in which they expire. */
-  readonly #expiring = new Map<number, Expiring>();
+  readonly #groups = new Map<number, Group>();
+  /** The group that was begun last. The next one begins with as much room as it took, so that few buffers are outgrown. */
+  #lastGroup: Group | undefined;
   /** Second up to which answers were forgotten. */
   #forgottenTo = 0;
   #unfinished: readonly unknown[];
@@ -179,7 +193,7 @@ export class Inbox {
   answerTo(id: string, nowMs: number): Answer | undefined {
     const known = this.#answers.get(id);
     if (known === undefined || known.untilMs < nowMs) return undefined;
-    return { id, reply: JSON.parse(known.among.replyAt(known)) as unknown, untilMs: known.untilMs };
+    return { id, reply: JSON.parse(known.group.replyAt(known)) as unknown, untilMs: known.untilMs };
   }
 
   /** Number of answers in memory, with those that have expired in the present second. */
@@ -189,12 +203,15 @@ export class Inbox {
 
   remember({ id, reply, untilMs }: Answer): void {
     const second = secondOf(untilMs);
-    let among = this.#expiring.get(second);
-    if (among === undefined) {
-      among = new Expiring();
-      this.#expiring.set(second, among);
-    }
-    this.#answers.set(id, { among, ...among.add(id, JSON.stringify(reply)), untilMs });
+    const group = this.#groups.get(second) ?? this.#begin(second);
+    this.#answers.set(id, { group, ...group.add(id, JSON.stringify(reply)), untilMs });
+  }
+
+  #begin(second: number): Group {
+    const group = new Group(this.#lastGroup?.length ?? 0);
+    this.#groups.set(second, group);
+    this.#lastGroup = group;
+    return group;
   }
 
   /** Applies the facts of an entry. */
@@ -209,11 +226,11 @@ export class Inbox {
     const now = secondOf(nowMs);
     if (now <= this.#forgottenTo) return;
     this.#forgottenTo = now;
-    for (const [second, among] of this.#expiring) {
+    for (const [second, group] of this.#groups) {
       if (second >= now) continue;
-      this.#expiring.delete(second);
-      // An answer that was given again expires with others.
-      for (const id of among.ids) if (this.#answers.get(id)?.among === among) this.#answers.delete(id);
+      this.#groups.delete(second);
+      // An answer that was given again is in another group.
+      for (const id of group.ids) if (this.#answers.get(id)?.group === group) this.#answers.delete(id);
     }
   }
 
@@ -222,7 +239,7 @@ export class Inbox {
     return {
       sources: Object.fromEntries(this.#sources),
       answers: [...this.#answers].flatMap(([id, known]) =>
-        known.untilMs >= nowMs ? [[id, known.among.replyAt(known), known.untilMs] as const] : [],
+        known.untilMs >= nowMs ? [[id, known.group.replyAt(known), known.untilMs] as const] : [],
       ),
       unfinished: this.#unfinished.length > 0 ? this.#unfinished : undefined,
       unfinishedOf: this.#unfinishedOf,

@@ -159,10 +159,12 @@ export class Partition implements Sender {
     return false;
   }
 
-  /** Number of messages that wait, of which an unread mailbox counts as one. */
+  /** Number of messages that the next step can take, of which an unread mailbox counts as one. */
   get waiting(): number {
     let waiting = 0;
-    for (const inline of this.#pending.values()) waiting += inline?.length ?? 1;
+    if (this.#ended) return waiting;
+    for (const [actor, inline] of this.#pending)
+      if (!this.#unfinished.has(actor)) waiting += inline?.length ?? 1;
     return waiting;
   }
 

@@ -69,11 +69,13 @@ const PREPARE_MS = 10_000;
 const PREPARE_STOP_MS = 2_000;
 /** Longest time that a hand-over waits for the relay; the next owner relays the rest. */
 const HAND_OVER_MS = 1_000;
-/** Longest rest between two steps, in ms, and the time of a step after which there is none. */
+/** Shortest step that a rest follows, in ms, with its waits for the log. */
+const LONG_STEP_MS = 8;
+/** Longest rest between two steps, in ms. */
 const MAX_REST_MS = 20;
-const SHORT_STEP_MS = 8;
-/** Number of waiting messages that shows that more come than a step takes, and the number that is enough for a step. */
+/** Fewest messages that must wait for a rest: one alone would only be late. */
 const SEVERAL_MESSAGES = 2;
+/** Number of waiting messages for which a step is worth its entries, so that there is no rest. */
 const ENOUGH_MESSAGES = 16;
 /** Interval at which a hand-over checks the relay. */
 const POLL_MS = 2;
@@ -96,6 +98,17 @@ const AWAY_MS = 1_000;
 const LOAD_SLICE_MS = 10;
 /** Feed of the notices about partitions that move. It lets others take them at once. */
 const MOVES = "workers";
+
+/**
+ * Returns the rest after a step, in ms: for as long as the step took, up to a limit, when it was long and several messages
+ * wait for the next one, but not enough. An actor writes one entry for all messages of a turn, so the more messages a step
+ * has, the less each of them costs everybody who reads entries.
+ */
+export function restAfter(tookMs: number, waiting: () => number): number {
+  if (tookMs < LONG_STEP_MS) return 0;
+  const messages = waiting();
+  return messages >= SEVERAL_MESSAGES && messages < ENOUGH_MESSAGES ? Math.min(MAX_REST_MS, tookMs) : 0;
+}
 
 export class Worker {
   readonly id: string;
@@ -560,19 +573,13 @@ export class Worker {
     await group.finished();
   }
 
-  /**
-   * Runs one step. When it took long and several messages wait already, but not enough, it rests for as long as the step
-   * took, at most `MAX_REST_MS`: an actor writes one entry in a step, so the more messages a step has, the less each of
-   * them costs everybody who reads entries.
-   */
+  /** Runs one step, and rests after a long one while few messages wait. */
   async #step(group: CommitGroup): Promise<void> {
     const { clock } = this.#options;
     const beganMs = clock.monotonic();
     await group.step();
-    const tookMs = clock.monotonic() - beganMs;
-    const { waiting } = group;
-    if (tookMs < SHORT_STEP_MS || waiting < SEVERAL_MESSAGES || waiting >= ENOUGH_MESSAGES) return;
-    await sleep(clock, Math.min(MAX_REST_MS, tookMs));
+    const restMs = restAfter(clock.monotonic() - beganMs, () => group.waiting);
+    if (restMs > 0) await sleep(clock, restMs);
   }
 
   /** Resolves at the next notification, deadline or end of an ownership. */

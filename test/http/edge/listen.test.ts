@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Server } from "node:net";
+import { setTimeout } from "node:timers/promises";
 import { listen } from "../../../http/server.js";
 
 const HOST = "127.0.0.1";
@@ -32,8 +33,14 @@ describe("a listening server", () => {
     process.on("warning", onWarning);
     for (let n = 0; n < 3; n += 1) server.emit("error", new Error("accept ENFILE"));
     await once(process, "warning");
+    await setTimeout(1_000);
+    server.emit("error", new Error("accept EMFILE"));
+    await once(process, "warning");
     process.off("warning", onWarning);
-    expect(warnings).to.deep.equal(["cannot accept connections: accept ENFILE"]);
+    expect(warnings).to.deep.equal([
+      "cannot accept connections: accept ENFILE",
+      "cannot accept connections: accept EMFILE",
+    ]);
     expect(server.listening).to.equal(true);
   });
 });

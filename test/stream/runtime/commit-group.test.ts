@@ -395,8 +395,8 @@ describe("a commit group", () => {
     beforeEach(async () => {
       await worker.stop();
       onTurn = () => undefined;
-      // Longer than a slice, which has 5 ms, and not late, as after 10.
-      messageMs = 6;
+      // Longer than a slice, which has 3 ms, and not late, as after 6.
+      messageMs = 4;
       const observed: typeof counter = {
         ...counter,
         decide: (state, command, now, format) => {
@@ -457,7 +457,7 @@ describe("a commit group", () => {
     }
 
     it("lets the event loop turn between the turns of an actor that has much to do, of which a step has four", async () => {
-      messageMs = 2;
+      messageMs = 1.5;
       await expectFourTurns("x".repeat(30_000));
     });
 

@@ -9,7 +9,7 @@ import { type MemoryLog } from "../../support/log/memory-log.js";
 import { packEntry, packEnvelope, parseEnvelope, parseQuarantined } from "../../../stream/log/packing.js";
 import { SNAPSHOT_LIMITS } from "../../../stream/runtime/snapshot-policy.js";
 import type { Snapshots } from "../../../stream/runtime/snapshots/snapshots.js";
-import { Worker } from "../../../stream/runtime/worker.js";
+import { restAfter, Worker } from "../../../stream/runtime/worker.js";
 import { counter } from "./counter.js";
 import { a, b, Deployment, FaultyGate, partitionOfWorker, post, sendCommand, step } from "./deployment.js";
 import { commitIn, counterInLog, ManualClock, microtasksDone, pause } from "../log/support.js";
@@ -407,6 +407,15 @@ describe("a worker", () => {
       expect(group.waiting).to.equal(2);
       partition.markUnread(a);
       expect(group.waiting, "an unread mailbox").to.equal(1);
+      partition.end(new Error("no owner any more"));
+      expect(group.waiting, "an ended ownership").to.equal(0);
+    });
+
+    it("counts no message of an actor that has work to finish", async () => {
+      await post(log, a, { kind: "climb", n: 3 });
+      await step(worker, "l1");
+      partitionOfWorker(worker, "l1").markUnread(a);
+      expect(worker.groupOf("l1").waiting).to.equal(0);
     });
 
     it("processes many waiting messages in several steps", async () => {
@@ -417,7 +426,11 @@ describe("a worker", () => {
       );
       const partition = partitionOfWorker(worker, "l1");
       let steps = 0;
-      for (; partition.hasWork(Date.now()); steps += 1) await step(worker, "l1");
+      for (; partition.hasWork(Date.now()); steps += 1) {
+        await step(worker, "l1");
+        if (partition.hasWork(Date.now())) expect(worker.groupOf("l1").waiting, "behind").to.equal(Infinity);
+      }
+      expect(worker.groupOf("l1").waiting, "no longer behind").to.equal(0);
       expect(steps).to.be.within(2, 10);
       expect((await counterInLog(log, a)).value).to.equal(5_000);
     });
@@ -433,6 +446,14 @@ describe("a worker", () => {
     await until(() => !partitionOfWorker(worker, "l2").hasWork(0));
     const exchange = await deployment.exchange();
     expect(await sendCommand(exchange, b, { kind: "add", n: 3 }, { timeoutMs: 1_500 })).to.equal(3);
+  });
+
+  it("rests for the time of a long step up to 20 ms, while 2 to 15 messages wait", () => {
+    const rest = (tookMs: number, waiting: number): number => restAfter(tookMs, () => waiting);
+    expect([rest(7.9, 2), rest(8, 2), rest(8, 15), rest(19, 4), rest(500, 4)]).to.deep.equal([
+      0, 8, 8, 19, 20,
+    ]);
+    expect([rest(8, 0), rest(8, 1), rest(8, 16), rest(500, Infinity)]).to.deep.equal([0, 0, 0, 0]);
   });
 
   it("rests after a long step when several messages wait, so that one step takes what comes meanwhile", async () => {
