@@ -229,6 +229,7 @@ export class Inbox {
     for (const [second, group] of this.#groups) {
       if (second >= now) continue;
       this.#groups.delete(second);
+      if (this.#lastGroup === group) this.#lastGroup = undefined;
       // An answer that was given again is in another group.
       for (const id of group.ids) if (this.#answers.get(id)?.group === group) this.#answers.delete(id);
     }
